@@ -9,15 +9,15 @@ import { resolveHashKey, resolveToken } from "../src/core/config/secrets.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import type { Secret } from "../src/core/secret.ts";
-import { type Checked, learnChecked } from "../src/core/state/checked.ts";
+import { type Checked, learnChecked } from "../src/core/state/last-check.ts";
 import { type KnownTier, learnTier, readTier, type TierEvidence } from "../src/core/state/tier.ts";
 import { type Waiting, waitingNow } from "../src/core/state/unusable-responses.ts";
-import { unusableIn } from "../src/sync/plan/remembered.ts";
+import { unusableIn } from "../src/sync/plan/capabilities.ts";
 import { pageShownBy, probeAfterRefusal, probeOf, probeQuery } from "../src/sync/request/page-probe.ts";
 import { filtersOf } from "../src/sync/rows/row-scope.ts";
 import { assertWritable } from "../src/warehouse/file/working-file.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";
-import { type Asking, answerTo } from "./recorded-client.ts";
+import { answerTo, type SingleRequest } from "./recorded-client.ts";
 import { type AccessContext, clientOf } from "./service-access.ts";
 
 const LISTS = {
@@ -57,7 +57,7 @@ const ask = async (
   client: Client,
   stream: ScopedTable,
   { largest, filters }: { readonly largest: number; readonly filters: Filters | null },
-  asking: Asking,
+  asking: SingleRequest,
 ): Promise<CheckedList> => {
   let probe = probeOf(largest, filters);
   const callOf = () => ({ ...LISTS[stream], query: probeQuery(probe) });
@@ -117,7 +117,7 @@ export const checkJob = async (
   config: Config,
   client: Client,
   withTotals: boolean,
-  context: Asking,
+  context: SingleRequest,
 ): Promise<CheckResult> => {
   const largest = config.maxPageSize;
   const accounts = await ask(client, "accounts", { largest, filters: null }, context);

@@ -8,8 +8,8 @@ import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import { withCode } from "../src/core/report/problem.ts";
 import type { Secret } from "../src/core/secret.ts";
 import { newRunId } from "../src/core/text/run-id.ts";
-import { askService } from "../src/sync/lookup/ask-service.ts";
-import { answerFromMirror, hasAnswered, type LookupFound } from "../src/sync/lookup/mirror-answer.ts";
+import { lookUpAtService } from "../src/sync/lookup/lookup-at-service.ts";
+import { believes404, type LookupFound, lookUpInMirror } from "../src/sync/lookup/lookup-in-mirror.ts";
 import { readLastQuota } from "../src/sync/plan/credits.ts";
 import { redactingArchive } from "../src/sync/recovery/archived-response.ts";
 import { loadCommandCalls } from "../src/sync/recovery/load-command-calls.ts";
@@ -88,7 +88,7 @@ const ask = async (config: Config, question: LookupQuestion, context: LookupCont
   const ledger = createLedger({ clock, maxCredits, reserve });
   const known = await ofSnapshot(config, async ({ database }) => ({
     quota: await readLastQuota(database),
-    answered: await hasAnswered(database),
+    answered: await believes404(database),
   }));
   const quota = known?.quota ?? null;
   // One request: no earlier response of this command can show the remaining credits.
@@ -98,7 +98,7 @@ const ask = async (config: Config, question: LookupQuestion, context: LookupCont
   const redact = await redactorOf(config, forgotten);
   const access = await connect(config, { clock, version, token: context.token, signal });
   try {
-    return await askService(question, config, {
+    return await lookUpAtService(question, config, {
       dataDir,
       runId: newRunId(clock.now(), random),
       sender: redactingSender(access.sender, redact),
@@ -129,7 +129,7 @@ export const lookupInMirror = async (
   const question = trimmed(request);
   const stream = streamSpec(question.kind === "company" ? "companies" : "account_insights");
   const oldest = clock.now() - (request.maxAgeMs ?? config.maxAgeMs[stream.name] ?? stream.maxAgeMs);
-  const found = await ofSnapshot(config, ({ database }) => answerFromMirror(database, question, oldest));
+  const found = await ofSnapshot(config, ({ database }) => lookUpInMirror(database, question, oldest));
   if (found === null) return null;
   return { ...question, ...found, source: "mirror", credits: 0, kept: true, error: errorOf(question, found) };
 };

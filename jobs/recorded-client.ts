@@ -93,7 +93,7 @@ export const recordedClient = (
 /** Longest wait of a command for the rate limit, at most once; a longer one fails. ms. */
 const LONGEST_WAIT_MS = 90_000;
 
-export interface Asking {
+export interface SingleRequest {
   readonly clock: Clock;
   readonly signal: AbortSignal;
   /** Called before a wait for the rate limit. */
@@ -107,7 +107,7 @@ export interface Asking {
 export const answerTo = async (
   client: Client,
   first: ApiCall,
-  { clock, signal, onWait = () => undefined }: Asking,
+  { clock, signal, onWait = () => undefined }: SingleRequest,
   otherForm: (status: number, excerpt: string) => ApiCall | null = () => null,
 ): Promise<{ readonly outcome: OkOutcome; readonly requests: number }> => {
   let call = first;

@@ -2,7 +2,7 @@
 // throttle; a worker with Redis replaces it by shared limits.
 import { join } from "node:path";
 import { createClient } from "../src/api/client.ts";
-import { recallLimiter, rememberLimiter } from "../src/budget/rate/learned.ts";
+import { recallLimiter, rememberLimiter } from "../src/budget/rate/learned-limits.ts";
 import { createThrottle } from "../src/budget/rate/throttle.ts";
 import { organizationKey } from "../src/budget/store/in-redis.ts";
 import { createMemoryState } from "../src/budget/store/state-store.ts";

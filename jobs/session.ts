@@ -75,7 +75,7 @@ export const endAtDeadline = async (
 };
 
 /** Request for a run of a sync. */
-export interface SessionAsk {
+export interface SyncRunRequest {
   /** Id of the sync and of its run; a later run of the same sync gets `<id>-2` and so on. */
   readonly syncId: string;
   /** Configuration of the organization. */
@@ -107,7 +107,7 @@ export interface Sessions {
    * did not receive; what they settled is not run again. Throws WRITER_BUSY while other work uses the data directory,
    * INTERRUPTED when no run was started, DURATION_SPENT when the time was over before a run started, and errors of the run.
    */
-  run(ask: SessionAsk): Promise<readonly SyncResult[]>;
+  run(ask: SyncRunRequest): Promise<readonly SyncResult[]>;
   /**
    * Runs other work on a data directory, never during a sync of it. Throws WRITER_BUSY while the directory is in use,
    * INTERRUPTED when the signal aborts first, and errors of `work`.
@@ -115,7 +115,7 @@ export interface Sessions {
   alone<T>(dir: string, signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
 }
 
-type SessionRequest = SyncRequest & Pick<SessionAsk, "streams">;
+type SessionRequest = SyncRequest & Pick<SyncRunRequest, "streams">;
 
 export interface SessionDeps {
   readonly clock: Clock;
@@ -168,7 +168,7 @@ interface Desk {
   readonly ended: ReturnType<typeof createEndedRuns>;
 }
 
-const requestOf = (ask: SessionAsk): SessionRequest => ({
+const requestOf = (ask: SyncRunRequest): SessionRequest => ({
   streams: ask.streams,
   named: ask.named,
   full: ask.full,
@@ -180,7 +180,7 @@ const requestOf = (ask: SessionAsk): SessionRequest => ({
 
 const runEngine = async (
   { deps, ended }: Desk,
-  ask: SessionAsk,
+  ask: SyncRunRequest,
   stop: AbortController,
   onWait: BeginWait,
 ): Promise<SyncResult> => {
@@ -205,7 +205,7 @@ const runEngine = async (
 };
 
 /** Waits for a place and runs the sync; ends it when its signal aborts or its time is over. */
-const openSession = async (desk: Desk, ask: SessionAsk): Promise<SyncResult> => {
+const openSession = async (desk: Desk, ask: SyncRunRequest): Promise<SyncResult> => {
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
   const ended = new AbortController();

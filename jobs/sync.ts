@@ -4,12 +4,12 @@ import { isStreamName, STREAM_NAMES } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { largeInFlight } from "../src/core/config/memory-plan.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
-import { readChecked } from "../src/core/state/checked.ts";
 import { withFollowing } from "../src/core/state/following.ts";
+import { readChecked } from "../src/core/state/last-check.ts";
 import { noteProgress } from "../src/core/state/progress-file.ts";
 import { didYouMean } from "../src/core/text/did-you-mean.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
-import { countedBy } from "../src/sync/plan/remembered.ts";
+import { countsFromCheck } from "../src/sync/plan/capabilities.ts";
 import { runSync, type SyncResult } from "../src/sync/run/run-sync.ts";
 import { withinTime } from "../src/sync/run/state/ending.ts";
 import type { SyncOptions } from "../src/sync/run/state/run-input.ts";
@@ -17,14 +17,14 @@ import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/read/read-run.ts";
-import { type AskedExtent, extentOf } from "./asked-extent.ts";
 import { type JobContext, noteSync, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { enterHome } from "./home.ts";
 import { fieldRules } from "./replay.ts";
+import { extentOf, type RequestedExtent } from "./requested-extent.ts";
 
 /** Request of one sync. */
-export interface SyncRequest extends AskedExtent {
+export interface SyncRequest extends RequestedExtent {
   /** End cleanly after this time, ms. */
   readonly maxDurationMs?: number | null | undefined;
   /** Delete even if a list turned empty or lost more than `max_delete_share`. */
@@ -93,7 +93,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
       withinTime(context, request.maxDurationMs ?? null, async (signal) => {
         const isNew = await enterHome(given, context.clock);
         const config = await withFollowing(given);
-        const counted = countedBy(await readChecked(config.dataDir), config.rowScope);
+        const counted = countsFromCheck(await readChecked(config.dataDir), config.rowScope);
         const options = { ...syncOptions(config, request), ...counted };
         const { state } = warehousePaths(config.dataDir);
         const noted = noteProgress(config.dataDir, context.clock, context.emit);

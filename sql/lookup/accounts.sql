@@ -1,6 +1,6 @@
 -- Purpose: accounts that a name or domain names, and when the service last showed the insight of each; NULL: never. A domain
 -- comes before a name. Grain: one row per account, the highest score first, at most 25. Parameters: $1 name, $2 domains that
--- the text may mean, most specific first, a JSON list. Readers: src/sync/lookup/mirror-answer.ts.
+-- the text may mean, most specific first, a JSON list. Readers: src/sync/lookup/lookup-in-mirror.ts.
 WITH domains AS (
   SELECT from_json($2, '["VARCHAR"]') AS names
 ),

@@ -1,6 +1,6 @@
 -- Purpose: the company that an input names, and when the service last showed its profile. An input that several companies
 -- match equally well names none. Grain: at most one row. Parameters: $1 input, $2 the input as a bare address, $3 its host.
--- Readers: src/sync/lookup/mirror-answer.ts.
+-- Readers: src/sync/lookup/lookup-in-mirror.ts.
 WITH bare AS (
   SELECT
     id, main_stock_symbol, domain,

@@ -1,7 +1,7 @@
 -- Purpose: latest quota reading, and this mirror's spending since the period began. The period is assumed to be the
 -- month before resets_at; without resets_at the month before the reading is shown. late_here: spent requests that were
 -- answered so shortly before the reading, or after it, that the service may not have counted them yet. Grain: at most
--- one row. Readers: src/warehouse/read/read-credits.ts, src/warehouse/file/publish-news.ts.
+-- one row. Readers: src/warehouse/read/read-credits.ts, src/warehouse/file/publish-if-changed.ts.
 WITH latest AS MATERIALIZED (
   SELECT "limit" AS credit_limit, used, remaining, resets_at, captured_at
   FROM main.usage_snapshots

@@ -1,6 +1,6 @@
 -- Purpose: rows, worst-case age and completeness of every table. Grain: one row per mirrored table. Ages are given as
 -- times, because the snapshot is read long after it was written. Readers:
--- src/warehouse/read/freshness.ts, src/warehouse/file/publish-news.ts.
+-- src/warehouse/read/freshness.ts, src/warehouse/file/publish-if-changed.ts.
 SELECT
   table_name,
   stream,

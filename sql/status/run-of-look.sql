@@ -1,5 +1,5 @@
 -- Purpose: a run that found nothing new, as it is kept beside the snapshot. Grain: one row, or none. Parameters: run_id.
--- Readers: src/warehouse/file/publish-news.ts.
+-- Readers: src/warehouse/file/publish-if-changed.ts.
 SELECT
   run_id,
   any_value(mode) AS mode,

@@ -1,6 +1,6 @@
 -- Purpose: a text that differs when a reader of a new snapshot would see other data. Times of checks, readings of the
 -- quota, finished runs and their requests do not count: state/looks.ndjson has them.
--- Grain: one row. Parameters: none. Readers: src/warehouse/file/publish-news.ts.
+-- Grain: one row. Parameters: none. Readers: src/warehouse/file/publish-if-changed.ts.
 SELECT md5(concat_ws('|',
   (SELECT concat_ws(',', max(last_n), count(*)) FROM sync.change_batches WHERE table_name <> 'usage_snapshots'),
   (SELECT concat_ws(',', gone_to, pending) FROM sync.change_feed),

@@ -2,7 +2,7 @@
 // stay equal to the service's, which still counts the contact, and nobody can be identified. Pure. docs/PRIVACY.md
 // describes the whole.
 import { isJsonObject, type JsonObject, type JsonValue, jsonOrNull } from "./json.ts";
-import { formsOf, isWord } from "./text/forms.ts";
+import { formsOf, isWord } from "./text/escaped-forms.ts";
 
 const MEMBER = "$forgotten";
 const PREFIX = "forgotten:";

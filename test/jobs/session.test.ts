@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from "vitest";
 import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
-import { createSessions, type SessionAsk } from "../../jobs/session.ts";
+import { createSessions, type SyncRunRequest } from "../../jobs/session.ts";
 import type { SyncRequest } from "../../jobs/sync.ts";
 import type { StreamName } from "../../src/catalog/streams.ts";
 import { DuckmirrorError, isCode } from "../../src/core/errors.ts";
@@ -50,7 +50,7 @@ const aRig = (most = 8) => {
         });
       }),
   });
-  const run = (streams: readonly StreamName[], more: Partial<SessionAsk> = {}, profile = "acme") =>
+  const run = (streams: readonly StreamName[], more: Partial<SyncRunRequest> = {}, profile = "acme") =>
     sessions.run({
       syncId: "s1",
       profile: configIn(`/data/${profile}`),

@@ -6,7 +6,7 @@ import type { RateInfo } from "../../api/outcome.ts";
 import { untilAborted } from "../../core/async/when-free.ts";
 import type { Clock } from "../../core/clock.ts";
 import { createMemoryState, type StateStore } from "../store/state-store.ts";
-import { type Refusal, refuse } from "./learned.ts";
+import { type Refusal, refuse } from "./learned-limits.ts";
 import { nextSlot, observeRate, type Pacing, type Proof, type RequestTimes, takeSlot } from "./limiter.ts";
 import { startLimiter } from "./limiter-state.ts";
 import {

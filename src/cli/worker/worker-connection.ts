@@ -15,7 +15,7 @@ import { problemSchema } from "../../core/report/problem.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
 import type { RequestedSync, SyncRequest } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
-import { visible, withTexts } from "../../core/text/forms.ts";
+import { visible, withTexts } from "../../core/text/escaped-forms.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 import type { QueueControl } from "../../queue/dead-letters/dead-letters.ts";
 import type { Queues } from "../../queue/redis/queues.ts";

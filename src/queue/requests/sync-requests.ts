@@ -1,7 +1,7 @@
 // Requests for a sync (from `trigger`, the API or an assistant), with Redis and without: what a request may ask for, whether it may join
 // a sync that waits already, its idempotency key, and the states and errors that its caller reads. PURE.
 import { createHash } from "node:crypto";
-import { callersExtent } from "../../../jobs/asked-extent.ts";
+import { callersExtent } from "../../../jobs/requested-extent.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../core/errors.ts";

@@ -1,9 +1,9 @@
-// Decides the next step of a list after a run has counted its rows in the mirror: request more pages, read in another way, delete rows
-// that are gone, close a gap, or end. Pure; next.ts calls it, run/read-list.ts carries the step out.
+// Decides what a list does next, once the run has counted its rows in the mirror: request more pages, read in another way, delete rows that
+// it did not return, close a gap, or end. Pure; next.ts calls it, and run/read-list.ts carries the decision out.
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Step } from "./coverage/contract.ts";
 import type { Beginning, Effect, Facts, Transition } from "./events.ts";
-import type { ListShape } from "./form.ts";
+import type { ListForm } from "./form.ts";
 import {
   type Active,
   acceptedGap,
@@ -138,7 +138,7 @@ const afterDetour = (list: Detour, facts: Facts): Next | null => {
 /** The changes are not shown first: they are found by filter, or the list is walked. */
 const unordered = (list: Active, step: Extract<Step, { kind: "unordered" }>, facts: Facts): Next => {
   const lack = { kind: "remember", lack: { changeOrder: false } } as const;
-  const shape: ListShape = { ...facts.shape, ...lack.lack };
+  const shape: ListForm = { ...facts.shape, ...lack.lack };
   if (step.agrees && list.stream.filter !== undefined) {
     const note = { kind: "note", text: `${list.stream.name}: filtered, ${step.because}` } as const;
     return stay(readByFilter(list, shape), lack, note, { kind: "mode", mode: "filter" }, { kind: "go-on" });

@@ -1,16 +1,16 @@
-// Types of the state machine of a list: what happens to a list while a run reads it (`ListEvent`), and what its next state asks the run
-// to do (`Effect`). src/sync/list/SPEC.md has the table.
+// Types of the state machine of a list (next.ts): the events that happen to a list while a run reads it (`ListEvent`), and what the next
+// state asks the run to do (`Effect`). SPEC.md has the table.
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { LoadCounts, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
 import type { PageRead, ReadRequest } from "./coverage/contract.ts";
-import type { ListShape } from "./form.ts";
+import type { ListForm } from "./form.ts";
 import type { Counted, RefusedRow } from "./state.ts";
 
 /** The run, its time in ms since the epoch, and the form of the list, with which a reading begins. */
 export interface Beginning {
   readonly runId: string;
   readonly now: number;
-  readonly shape: ListShape;
+  readonly shape: ListForm;
 }
 
 /** What `go-on` needs to know beside the state. */
@@ -36,13 +36,13 @@ export type ListEvent =
   /** The record came, in this version; null: it has none. */
   | { readonly kind: "record"; readonly version: number | null }
   /** The service refused the form of a request; `later`: of a page whose form it had accepted for the first one. */
-  | { readonly kind: "refused-form"; readonly shape: ListShape; readonly remembers: boolean; readonly later: boolean }
+  | { readonly kind: "refused-form"; readonly shape: ListForm; readonly remembers: boolean; readonly later: boolean }
   /** The list is asked for in another form. */
-  | { readonly kind: "form"; readonly shape: ListShape }
+  | { readonly kind: "form"; readonly shape: ListForm }
   /** The same in smaller pages at most, or in pages of exactly this size. */
   | { readonly kind: "pages-of"; readonly size: number; readonly exactly: boolean }
   /** A page was refused in every form, or cannot be used now. */
-  | { readonly kind: "page-refused"; readonly at: RefusedRow; readonly shape: ListShape }
+  | { readonly kind: "page-refused"; readonly at: RefusedRow; readonly shape: ListForm }
   /** The next page of a resumed reading cannot be had: its changes are read, or it is read from its head. */
   | ({ readonly kind: "left"; readonly at: RefusedRow } & Beginning)
   /** Rows came along with other records, or were deleted. */
@@ -51,7 +51,7 @@ export type ListEvent =
   /** The counts still differ after what is gone was looked for: the list is walked. */
   | ({ readonly kind: "walk"; readonly because: string } & Beginning)
   /** A walk did not add up, but only its count may be outdated: the changes since its start are read. */
-  | { readonly kind: "read-changes"; readonly shape: ListShape }
+  | { readonly kind: "read-changes"; readonly shape: ListForm }
   /** The record, or the company of the list, is gone. */
   | { readonly kind: "absent" }
   | { readonly kind: "believed-no-more" }
@@ -74,7 +74,7 @@ export type Effect =
   /** Counts another way of reading for the report. */
   | { readonly kind: "mode"; readonly mode: string }
   /** The service does not sort, or filter, this list by its change date. */
-  | { readonly kind: "remember"; readonly lack: Partial<Pick<ListShape, "changeOrder" | "changeFilter">> }
+  | { readonly kind: "remember"; readonly lack: Partial<Pick<ListForm, "changeOrder" | "changeFilter">> }
   /** Stores the content with which every row was read. */
   | { readonly kind: "content"; readonly whole: boolean }
   /** The rows of the list count for the share that may be deleted. */

@@ -1,10 +1,11 @@
-// List shape (its other name: form): page size, sorting and embedding that a list route accepts. A run learns it from refusals, which
-// cost nothing, and stores it in sync.capabilities, so that it learns it once. Pure. Source: API.md, which shows no maximum perPage.
+// List form: page size, order, filters and embedded records with which a list route accepts requests. Chooses the first form and the one to
+// try after a refusal, which costs nothing; the run stores the accepted form in sync.capabilities. Pure. Source: API.md, which shows no
+// maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
 import type { Proof } from "./coverage/contract.ts";
 
-export const listShapeSchema = z.object({
+export const listFormSchema = z.object({
   perPage: z.number().int().positive(),
   /** The service takes pages of that size only. */
   fixed: z.boolean(),
@@ -42,19 +43,19 @@ export const listShapeSchema = z.object({
   settled: z.boolean(),
   /** Pages of this size failed, and smaller ones are asked for since (smaller-pages.ts). */
   failed: z.object({ perPage: z.number(), at: z.number() }).nullable(),
-  /** The list ends before its count (list/window.ts). */
+  /** The list ends before its count (list/search-window.ts). */
   window: z.object({ rows: z.number(), walks: z.number(), notBefore: z.number(), spread: z.number() }).nullable(),
 });
-export type ListShape = z.infer<typeof listShapeSchema>;
+export type ListForm = z.infer<typeof listFormSchema>;
 
 /** What joins the pages of a walk: growing ids, if the service takes the order by id; else only ids that two pages share. */
-export const proofOf = ({ walkOrder }: StreamSpec, { sort }: Pick<ListShape, "sort">): Proof =>
+export const proofOf = ({ walkOrder }: StreamSpec, { sort }: Pick<ListForm, "sort">): Proof =>
   walkOrder?.grows === true && sort ? "descending" : "identity";
 
 /** Page sizes to try, largest first. The last ones are below the documented default of 20. */
 export const SIZES = [1000, 750, 500, 400, 300, 250, 200, 150, 100, 75, 50, 40, 30, 25, 20, 10, 5, 1];
 
-export const initialShape = (perPage: number): ListShape => ({
+export const initialForm = (perPage: number): ListForm => ({
   perPage,
   fixed: false,
   sort: true,
@@ -118,7 +119,7 @@ const namedMaxima = (text: string, limit: number): readonly number[] => {
  * The shape with pages of one size, after a later page of another size was refused. The first page was accepted in this form, so the
  * size is tried first. null: the response blames something else, or that was tried.
  */
-export const withFixedPages = (shape: ListShape, refused: RefusedRequest, excerpt: string): ListShape | null => {
+export const withFixedPages = (shape: ListForm, refused: RefusedRequest, excerpt: string): ListForm | null => {
   const words = excerpt.toLowerCase();
   const mayBeSize = refused.later === true && refused.perPage < shape.perPage && !shape.fixed;
   const blamesOther = TOO_DEEP.test(words) || namedMaxima(words, refused.perPage).length > 0;
@@ -129,21 +130,21 @@ export const withFixedPages = (shape: ListShape, refused: RefusedRequest, excerp
  * The shape without one value of `include`: the one that the response names, or the last one of a single record; null:
  * the response names none, or all.
  */
-const withLessIncluded = (shape: ListShape, { included = [], perPage }: RefusedRequest, words: string) => {
+const withLessIncluded = (shape: ListForm, { included = [], perPage }: RefusedRequest, words: string) => {
   const isNamed = (value: string) => new RegExp(`\\b${value.toLowerCase()}(?:limit)?\\b`).test(words);
   const named = included.filter(isNamed);
-  const less = (values: readonly string[]): ListShape => ({ ...shape, without: [...shape.without, ...values] });
+  const less = (values: readonly string[]): ListForm => ({ ...shape, without: [...shape.without, ...values] });
   const speaksOfIt = perPage === 0 || /\binclude/.test(words);
   if (speaksOfIt && named.length > 0 && named.length < included.length) return less(named);
   return perPage === 0 && included.length > 1 ? less(included.slice(-1)) : null;
 };
 
 /** The parts of a stream's records that a request embeds. */
-export const embedsOf = (stream: StreamSpec, shape: Pick<ListShape, "include" | "without">): readonly EmbedSpec[] =>
+export const embedsOf = (stream: StreamSpec, shape: Pick<ListForm, "include" | "without">): readonly EmbedSpec[] =>
   shape.include ? stream.embeds.filter((embed) => !shape.without.includes(embed.include)) : [];
 
 /** The shape without the part of the request that the response names; null: it names none. */
-const withoutNamed = (shape: ListShape, refused: RefusedRequest, words: string): ListShape | null => {
+const withoutNamed = (shape: ListForm, refused: RefusedRequest, words: string): ListForm | null => {
   if (refused.filters && /filter/.test(words)) return { ...shape, filters: false };
   const less = refused.include ? withLessIncluded(shape, refused, words) : null;
   if (less !== null) return less;
@@ -160,13 +161,13 @@ const withoutNamed = (shape: ListShape, refused: RefusedRequest, words: string):
 };
 
 /** The shape without a further part, in the largest pages; null: none is left. */
-const withoutNext = (shape: ListShape, refused: RefusedRequest, largest: number): ListShape | null => {
+const withoutNext = (shape: ListForm, refused: RefusedRequest, largest: number): ListForm | null => {
   const next = { ...shape, names: true, perPage: largest };
   if (refused.sort) return { ...next, sort: false };
   if (refused.include) return { ...next, include: false };
   if (refused.content) return { ...next, content: false };
   // What was given up so far was not at fault.
-  return refused.filters ? { ...initialShape(largest), grants: shape.grants, filters: false } : null;
+  return refused.filters ? { ...initialForm(largest), grants: shape.grants, filters: false } : null;
 };
 
 interface OtherSizes {
@@ -180,12 +181,12 @@ interface OtherSizes {
  * (parameter, maximum). Without hints, first smaller pages are tried, then no sorting, no embedding and no opt-in
  * fields, each from the largest page again. Each is tried with light fields named, then without.
  */
-export const shapeAfterRefusal = (
-  shape: ListShape,
+export const formAfterRefusal = (
+  shape: ListForm,
   refused: RefusedRequest,
   excerpt: string,
   { largest, elsewhere }: OtherSizes,
-): ListShape | null => {
+): ListForm | null => {
   const words = excerpt.toLowerCase();
   if (refused.later === true && TOO_DEEP.test(words)) return null;
   const named = withoutNamed(shape, refused, words);

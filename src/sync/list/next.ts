@@ -1,4 +1,5 @@
-// The next state of a list after an event, and what the run does about it. Pure and total: every state accepts every event.
+// The state machine of a list that a run reads: takes a state (state.ts) and an event (events.ts), returns the next state and the effects
+// that the run carries out. Pure and total: every state accepts every event. SPEC.md has the table.
 import { routeOf } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
@@ -16,7 +17,7 @@ import {
   NO_ROWS,
   type Reading,
 } from "./state.ts";
-import { closeByChanges, leaveReading, reshape } from "./switch-reading.ts";
+import { closeByChanges, leaveReading, withForm } from "./switch-reading.ts";
 import { acceptRead, inPagesOf, withPageSize, withTotal } from "./ways/progress.ts";
 
 const NO_IDS: ReadonlySet<string> = new Set();
@@ -147,7 +148,7 @@ const knownOfPages = (list: Active, event: ListEvent): Active | null => {
 /** Events that add to what is known of a list, wherever it is; null: the event decides something. */
 const known = (list: Live, event: ListEvent): Live | null => {
   if (event.kind === "rows") return { ...list, rows: list.rows + event.by };
-  if (event.kind === "form") return reshape(list, event.shape);
+  if (event.kind === "form") return withForm(list, event.shape);
   if (list.kind === "deleting") return event.kind === "believed-no-more" ? believedNoMore(list) : null;
   if (list.kind !== "single") return knownOfPages(list, event);
   if (event.kind === "sent" || event.kind === "unsent") return { ...list, asked: event.kind === "sent" };

@@ -1,5 +1,5 @@
-// Converts the response for one page of a list to `PageRead`: ids, change dates, count, and whether more rows follow. The ways of
-// reading (ways/) take pages in this form.
+// Converts the response for one page of a list to a `PageRead`, which the ways of reading (ways/) accept: ids, change dates, count, and
+// whether more rows follow. Pure.
 import type { PageMeta } from "../../api/outcome.ts";
 import { forgottenHash, forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";

@@ -4,7 +4,7 @@ import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/stre
 import type { DuckmirrorError, ErrorCode } from "../../core/errors.ts";
 import type { ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
 import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
-import { type ListShape, proofOf } from "./form.ts";
+import { type ListForm, proofOf } from "./form.ts";
 import { startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";
 import { startLog } from "./ways/log.ts";
@@ -92,7 +92,7 @@ export const overlaps = (order: Pick<ReadingOrder, "overlap">, rows: number): bo
 export const startProgress = (
   order: ReadingOrder,
   stream: StreamSpec,
-  shape: ListShape,
+  shape: ListForm,
   before: ScopeState | undefined,
   overlap: boolean,
 ): Progress | null => {
@@ -169,7 +169,7 @@ interface Requests {
 /** What refusals have shown. */
 interface Negotiation {
   /** The form at the first refusal of a later page, or of a list that was returned before; null: none was. */
-  readonly accepted: ListShape | null;
+  readonly accepted: ListForm | null;
   /** Refusals of later pages, whose form the service accepted for the first page. */
   readonly later: number;
 }
@@ -297,7 +297,7 @@ const resumedFrom = (before: ScopeState | undefined, now: number, sameRun: boole
 export interface Opening {
   readonly order: ReadingOrder;
   readonly before: ScopeState | undefined;
-  readonly shape: ListShape;
+  readonly shape: ListForm;
   readonly rows: number;
   readonly runId: string;
   readonly now: number;

@@ -1,4 +1,5 @@
-// Rows of `sync.stream_state`: before a list is read, while it is, and after it. Pure.
+// Makes the rows of `sync.stream_state` from the state of a list: while it is read (with its cursor), and after it ended (complete,
+// unconfirmed or failed). Pure; the committer writes them.
 import type { StreamName } from "../../catalog/streams.ts";
 import { counted } from "../../core/text/units.ts";
 import type { ScopeState, Unconfirmed } from "../../warehouse/record/checkpoint.ts";

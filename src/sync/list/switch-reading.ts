@@ -4,7 +4,7 @@ import type { ReadRequest } from "./coverage/contract.ts";
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";
 import type { Beginning } from "./events.ts";
-import { type ListShape, proofOf } from "./form.ts";
+import { type ListForm, proofOf } from "./form.ts";
 import {
   type Active,
   type Closing,
@@ -71,7 +71,7 @@ export const leaveReading = (list: Active, left: RefusedRow, beginning: Beginnin
 };
 
 /** Continues a reading of changes by the filter of the list, which needs no order. */
-export const readByFilter = <L extends Active>(list: L, { perPage: size }: ListShape): L => {
+export const readByFilter = <L extends Active>(list: L, { perPage: size }: ListForm): L => {
   const { reading } = list;
   if (reading.progress.kind !== "watermark") return list;
   return { ...list, reading: anotherWay(reading, startFilter({ size, since: reading.progress.since })) };
@@ -93,7 +93,7 @@ const stillRows = ({ reading: { progress }, rows }: Active): number | null => {
 };
 
 /** After a walk: reads the changes since its start, and the present count of the list. */
-export const closeByChanges = (list: Active, { perPage: size }: ListShape): Closing => ({
+export const closeByChanges = (list: Active, { perPage: size }: ListForm): Closing => ({
   ...{ ...paged(list), kind: "closing", unread: unreadIn(list), still: stillRows(list) },
   reading: {
     ...list.reading,
@@ -119,7 +119,7 @@ export const withoutRefused = <L extends Active>(list: L, reads: readonly ReadRe
 };
 
 /** Applies a new form of the list, from the head if nothing was read yet. */
-export const reshape = (list: Live, shape: ListShape): Live => {
+export const withForm = (list: Live, shape: ListForm): Live => {
   if (list.kind === "single" || list.kind === "deleting") return list;
   const { reading, stream, order } = list;
   const { progress } = reading;

@@ -1,5 +1,5 @@
-// Budgets: the credits that the setting `budgets` allows each stream and kind of work, the work that a plan must leave out to keep
-// to them, and the book that counts a run's credits against them.
+// Budgets: the setting `budgets` limits the credits of a stream or a kind of work. Decides which work a plan must leave out, and counts a
+// run's credits against each budget while it runs.
 import { z } from "zod";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import type { Clock } from "../../core/clock.ts";

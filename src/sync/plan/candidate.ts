@@ -1,4 +1,5 @@
-// Candidates of a plan and the planner's view of the mirror: types, and small functions shared by the planners. Pure.
+// Types of the planner: a candidate (one list or record that may be due, with reason, requests and worth) and its view of the mirror; and
+// small functions that the planners share. Pure.
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { Budgets } from "../../core/config/planning/budget-settings.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
@@ -6,7 +7,7 @@ import type { TierAccess } from "../../core/state/tier.ts";
 import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
-import { type ListShape, proofOf } from "../list/form.ts";
+import { type ListForm, proofOf } from "../list/form.ts";
 import { type ReadingOrder, workOf } from "../list/state.ts";
 import { storedCursor } from "../list/ways/progress.ts";
 import type { UsageChoice } from "./usage-scopes.ts";
@@ -84,11 +85,11 @@ export interface DueOptions extends UsageChoice {
   readonly reconcileEveryMs: number;
   readonly budgets: Budgets;
   readonly rowScope: RowScope;
-  readonly shapes: ReadonlyMap<StreamName, ListShape>;
+  readonly shapes: ReadonlyMap<StreamName, ListForm>;
   readonly largestPage: number;
   /** Which routes of the Full Access tier may be asked (core/state/tier.ts); unset: all. */
   readonly access?: TierAccess;
-  /** Rows of organization lists that `check` has seen (core/state/checked.ts); unset: none. */
+  /** Rows of organization lists that `check` has seen (core/state/last-check.ts); unset: none. */
   readonly totals?: ReadonlyMap<string, number>;
   /** Rows of a page of the lists that `check` asked for; unset: it never asked. */
   readonly pageSizes?: ReadonlyMap<string, number>;

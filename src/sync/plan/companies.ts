@@ -1,9 +1,9 @@
-// Due work for companies: inputs to resolve, profiles that are missing, old or lack content, and the lists of every followed
-// company.
+// Plans the due work for companies: inputs to resolve, profiles that are missing, old or lack content, and the lists of every followed
+// company. Pure.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { counted } from "../../core/text/units.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { embedsOf, type ListShape } from "../list/form.ts";
+import { embedsOf, type ListForm } from "../list/form.ts";
 import type { ScopeMode } from "../list/state.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import {
@@ -44,7 +44,7 @@ const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, Acco
 };
 
 /** True unless the service refused to embed companies in their accounts, answered without them, or embeds them in part. */
-export const embedsCompanies = (accounts: ListShape | undefined): boolean =>
+export const embedsCompanies = (accounts: ListForm | undefined): boolean =>
   accounts === undefined ||
   embedsOf(streamSpec("accounts"), accounts).some(
     ({ table, include }) =>

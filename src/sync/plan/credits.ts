@@ -1,5 +1,5 @@
-// The credits of the period: the mirror's readings of the quota, what the resets so far have shown of unused credits, and the
-// latest figures, brought forward to now. Writes nothing. Source: API.md, "Limits".
+// Credits of the period for a plan: reads the quota that the service last reported, and what past resets have shown of unused credits, and
+// brings both forward to now. Writes nothing. Source: API.md, "Limits".
 import { z } from "zod";
 import type { Quota } from "../../api/outcome.ts";
 import { type Grant, remainingIn } from "../../budget/credits/ledger.ts";

@@ -1,6 +1,5 @@
-// Decides which scopes a sync should read, and why, and orders them by the worth of a credit there
-// (docs/PLANNING.md).
-// Pure: takes the state of the mirror, returns candidates. Reads no clock and sends nothing.
+// Plans a sync: decides which lists and records to read, and why, and sorts them by the worth of a credit (worth.ts, docs/PLANNING.md).
+// companies.ts and organization.ts find the candidates. Pure: takes the state of the mirror, reads no clock, sends nothing.
 import { type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { workOf } from "../list/state.ts";
 import { budgetsOf } from "./budgets.ts";
@@ -29,7 +28,7 @@ const candidatesOf = (context: Context, name: StreamName): readonly Candidate[] 
 };
 
 /** The streams that may be asked for, by what is known about the organization's tier. The account list shows the tier. */
-export const askable = ({ view, options }: Context): readonly StreamName[] => {
+export const permittedStreams = ({ view, options }: Context): readonly StreamName[] => {
   const { access = "open", streams } = options;
   const isKnown = access !== "unknown" || view.accounts.length > 0 || !streams.includes("accounts");
   if (!isKnown) return ["accounts"];
@@ -56,7 +55,7 @@ const isTooSoon = ({ view, options }: Context, { stream, scope, mode }: Candidat
 /** Every due scope, most valuable first; equal ones in a stable order. */
 export const dueCandidates = (view: MirrorView, options: DueOptions): readonly Candidate[] => {
   const context: Context = { view, options };
-  const streams = askable(context);
+  const streams = permittedStreams(context);
   const usesCompanies = streams.some((name) => streamSpec(name).scope === "company");
   return [...(usesCompanies ? inputsToResolve(context) : []), ...streams.flatMap((name) => candidatesOf(context, name))]
     .filter((candidate) => !isTooSoon(context, candidate))

@@ -4,10 +4,10 @@ import { streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { splitWaiting, type Unusable, type Waiting, waitsDeep } from "../../core/state/unusable-responses.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
 import { type Candidate, type Context, type DueOptions, type MirrorView, stateKey } from "./candidate.ts";
+import { changedScopes, unusableIn } from "./capabilities.ts";
+import { withDeletionSearch } from "./deletion-search.ts";
 import { dueCandidates } from "./due.ts";
-import { withSearch } from "./gone-search.ts";
 import { mirrorViews } from "./mirror-view.ts";
-import { changedScopes, unusableIn } from "./remembered.ts";
 import { lengthsOf, type ResetList, resetCandidates, sinceCandidates, withoutStates } from "./reset.ts";
 import { FORBIDDEN_WORTH } from "./worth.ts";
 
@@ -85,7 +85,7 @@ export const createPlanner = (warehouse: MirrorReader, options: PlanOptions): Pl
         : candidate,
     );
     const searching = await Promise.all(
-      due.map((candidate) => withSearch(warehouse, context, candidate, capabilities)),
+      due.map((candidate) => withDeletionSearch(warehouse, context, candidate, capabilities)),
     );
     const candidates = options.reset.length === 0 ? searching : resetCandidates(due, options.reset, context);
     const entries = unusable ?? unusableIn(capabilities);

@@ -1,4 +1,5 @@
-// Reads the state of the mirror for planning. Writes nothing.
+// Reads the state of the mirror that planning needs (rows, stored states, ages, accounts) from the database. Writes nothing; due.ts decides
+// with it.
 import { z } from "zod";
 import { COMPANY_LISTS, ORGANIZATION_LISTS, STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";

@@ -1,9 +1,10 @@
-// Due work of the organization: the lists of accounts, contacts and signals, signal contents, insights, captures, usage.
+// Plans the due work for the organization itself: the lists of accounts, contacts and signals, signal contents, insights, captures, usage.
+// Pure.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
+import { endsAtWindow } from "../list/search-window.ts";
 import type { ScopeMode } from "../list/state.ts";
-import { endsAtWindow } from "../list/window.ts";
 import { DETAIL_SCOPE } from "../rows/loads.ts";
 import {
   type AccountFact,

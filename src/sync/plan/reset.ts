@@ -5,7 +5,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { type Candidate, type Context, type MirrorView, pagesOf, stateKey } from "./candidate.ts";
-import { askable } from "./due.ts";
+import { permittedStreams } from "./due.ts";
 import { listWorth } from "./worth.ts";
 
 // Excerpts of lists for `sync --since`: what is dated after a day, by the service's own filter. They add and refresh
@@ -16,7 +16,7 @@ export const DATED_STREAMS: readonly StreamName[] = STREAM_NAMES.filter((name) =
 
 /** One reading of each of these lists. `since`: ms since the epoch. */
 export const sinceCandidates = (context: Context, since: number): readonly Candidate[] =>
-  askable(context)
+  permittedStreams(context)
     .filter((name) => DATED_STREAMS.includes(name))
     .map((stream) => ({
       stream,

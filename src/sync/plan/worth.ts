@@ -1,5 +1,5 @@
-// The worth of a credit, by the work it is spent on: work with the highest worth goes first. Every number that decides it is
-// here, but for the worth of a stream itself, which is in its entry (catalog/streams.ts); docs/PLANNING.md explains the same table to users.
+// THE table of the worth of a credit by kind of work: work with the highest worth is read first. Only the worth of a stream is elsewhere,
+// in its entry (catalog/streams.ts); docs/PLANNING.md explains the same table to users.
 import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import type { AccountFact } from "./candidate.ts";
 

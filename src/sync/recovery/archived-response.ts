@@ -1,5 +1,5 @@
-// Archived responses: parses one, and converts it to rows by the rules of today. `redactingArchive` reads
-// responses without what these rules exclude.
+// Parses an archived response and converts it to rows, for `replay` and recovery, by the present catalog and field rules.
+// `redactingArchive` is the archive without the values that these rules exclude.
 import { readEnvelope } from "../../api/envelope.ts";
 import type { Envelope } from "../../api/outcome.ts";
 import type { Redactor } from "../../api/redact.ts";

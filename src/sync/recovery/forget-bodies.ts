@@ -1,4 +1,4 @@
-// Reads and cleans archived bodies for `forget`: finds the contacts in a body, and removes erased ones from it.
+// Finds the contacts in archived response bodies, and removes erased ones from them, for `forget`. warehouse/forget rewrites the files.
 import { createRedactor } from "../../api/redact.ts";
 import { streamSpec } from "../../catalog/streams.ts";
 import { forgottenHash, forgottenRecord, mapTexts } from "../../core/forgotten.ts";

@@ -1,5 +1,5 @@
-// Recovers runs that were killed, or ended by a fault. Loads responses that were archived but not committed, and marks requests without a
-// response as ambiguous. Nothing that was paid for is fetched again.
+// Recovers runs that were killed, or ended by a fault, at the begin of the next run: loads responses that were archived but not committed,
+// and marks requests without a response as ambiguous. Requests nothing that was paid for again.
 import { z } from "zod";
 import { readAnswerId } from "../../api/envelope.ts";
 import { ENDPOINTS } from "../../catalog/endpoints.ts";
@@ -10,7 +10,7 @@ import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { instant } from "../../warehouse/duckdb/statements.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
 import type { RequestRecord, ScopeState } from "../../warehouse/record/checkpoint.ts";
-import { initialShape } from "../list/form.ts";
+import { initialForm } from "../list/form.ts";
 import { next } from "../list/next.ts";
 import { pageReadOf } from "../list/page-read.ts";
 import { type Live, liveOf, openList, readingOf, type ScopeMode } from "../list/state.ts";
@@ -76,7 +76,7 @@ const firstList = (answer: ArchivedAnswer, rows: number): Live | null => {
     openList({
       order: { stream, scope: header.scope, mode, overlap: overlap === true },
       before: undefined,
-      shape: initialShape(read?.perPage ?? 1),
+      shape: initialForm(read?.perPage ?? 1),
       rows,
       runId: header.runId,
       now: header.sentAt,
@@ -151,7 +151,7 @@ const recoverRun = async (
     const order = { stream: before.stream, scope: before.scope, mode: "walk", overlap: false } as const;
     // Pages of the run that stored the cursor join as they would have joined in it. They are not requested again.
     const sameRun = before.runId === runId;
-    const options = { shape: initialShape(1000), rows: rows.get(key) ?? 0, runId, now: 0, sameRun };
+    const options = { shape: initialForm(1000), rows: rows.get(key) ?? 0, runId, now: 0, sameRun };
     lists.set(key, openList({ order, before, ...options }));
   }
   const answered = new Set<string>();

@@ -1,6 +1,5 @@
-// Replay: rebuilds the working database from the archive, without a request. The journal gives the order of loads,
-// deletions and states; the archived responses give the rows, read with the present catalog, so a column added later
-// is filled as if it had always existed.
+// Replay: rebuilds the working database from the archive, without a request. The journal gives the order of loads, deletions and states;
+// the archived responses give the rows, read with the present catalog, so that a column added later is filled for old responses, too.
 import type { Redactor } from "../../api/redact.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

@@ -1,4 +1,5 @@
-// Builds the request for a page or record from the catalog, the list's shape and the configuration. Pure.
+// Builds the URL path and query of each request of a run (a page of a list, a record, a part, usage) from the catalog, the list's form and
+// the configuration. Pure; it sends nothing.
 
 import { z } from "zod";
 import type { ApiCall } from "../../api/outcome.ts";
@@ -18,7 +19,7 @@ import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import { WORK } from "../../warehouse/record/checkpoint.ts";
 import { type ReadRequest, readRequestSchema } from "../list/coverage/contract.ts";
-import { embedsOf, type ListShape } from "../list/form.ts";
+import { embedsOf, type ListForm } from "../list/form.ts";
 import type { ListOrder } from "../list/state.ts";
 import { filtersOf } from "../rows/row-scope.ts";
 
@@ -64,7 +65,7 @@ const excludes = (options: Pick<CallOptions, "excludeFields">, table: TableName)
 /** Fields that the default response of a list may lack, and that are named if it does (rows/granted-fields.ts). */
 export const namedOnDemand = (
   stream: StreamSpec,
-  shape: Pick<ListShape, "content" | "names">,
+  shape: Pick<ListForm, "content" | "names">,
   options: Pick<CallOptions, "content" | "excludeFields">,
 ): readonly string[] => {
   const wanted = shape.content ? wantedContent(stream, options.content) : [];
@@ -78,7 +79,7 @@ export const namedOnDemand = (
 const fieldsQuery = (
   endpoint: EndpointName,
   stream: StreamSpec,
-  shape: Pick<ListShape, "content" | "names" | "byName" | "unknown">,
+  shape: Pick<ListForm, "content" | "names" | "byName" | "unknown">,
   options: CallOptions,
 ): Record<string, string> => {
   if (!takes(endpoint, "onlyWithFields")) return {};
@@ -125,7 +126,7 @@ const includeQuery = (embeds: readonly EmbedSpec[]): Record<string, string> => {
 };
 
 /** What all requests of a list in one shape share. */
-const createForm = (stream: StreamSpec, shape: ListShape, options: CallOptions) => {
+const createForm = (stream: StreamSpec, shape: ListForm, options: CallOptions) => {
   const { list, embeds } = stream;
   return {
     stream,
@@ -143,9 +144,9 @@ const createForm = (stream: StreamSpec, shape: ListShape, options: CallOptions) 
 };
 
 /** A run asks a list for each of its pages in the same shape. */
-const forms = new WeakMap<ListShape, ReturnType<typeof createForm>>();
+const forms = new WeakMap<ListForm, ReturnType<typeof createForm>>();
 
-export const listForm = (stream: StreamSpec, shape: ListShape, options: CallOptions) => {
+export const listForm = (stream: StreamSpec, shape: ListForm, options: CallOptions) => {
   const known = forms.get(shape);
   if (known?.stream === stream && known.options === options) return known;
   const form = createForm(stream, shape, options);
@@ -172,7 +173,7 @@ export const listCall = (
   scope: string,
   read: ReadRequest,
   order: ListOrder,
-  shape: ListShape,
+  shape: ListForm,
   options: CallOptions,
 ): ApiCall => {
   const endpoint = stream.list;
@@ -204,7 +205,7 @@ export const partCall = (
   stream: StreamSpec,
   part: { readonly before: string; readonly field: string; readonly day: string | null },
   page: number,
-  shape: ListShape,
+  shape: ListForm,
   options: CallOptions,
 ): ApiCall => {
   const call = listCall(stream, "", { page, perPage: shape.perPage, role: "cover" }, { kind: "walk" }, shape, options);
@@ -231,7 +232,7 @@ const keepsAnalysis = (options: Pick<CallOptions, "excludeFields">): boolean =>
 /** A company's profile, by id or by a followed input; the latest earnings call and its analysis come along. */
 export const companyCall = (
   target: { readonly kind: "id" | "input"; readonly value: string },
-  shape: Pick<ListShape, "include" | "without" | "content" | "names" | "byName" | "unknown">,
+  shape: Pick<ListForm, "include" | "without" | "content" | "names" | "byName" | "unknown">,
   stream: StreamSpec,
   options: CallOptions,
 ): ApiCall => {
@@ -269,7 +270,7 @@ export const countsCall = (): ApiCall => ({ endpoint: "getSignalCounts", path: p
 
 /** The quota, with a breakdown unless the service refused grouping. */
 export const usageCall = (
-  shape: Pick<ListShape, "content">,
+  shape: Pick<ListForm, "content">,
   groupBy: string | undefined,
   options: CallOptions,
 ): ApiCall => ({

@@ -1,11 +1,9 @@
-// Outage: final failures in a row, of each stream and of all requests of a run. It decides how often a request is tried
-// while nothing answers, and when the service as a whole counts as failing, so that a run does not try every request six
-// times. Three failures in a row without a connection or an answer end it at once, unless all are of one stream that hangs.
-// Free of input and output; one record per run.
+// Outage detector of a run: counts failures in a row, per stream and over all requests. Decides how often a request is still tried while
+// nothing answers, and when the service counts as down, which ends the run: after three failures in a row without a connection or an
+// answer, unless they are all of one stream that hangs. One record per run, without input or output.
 //
-// A sign of life (a response that is used, a record that does not exist, refused parameters) ends the row of its stream
-// and that of the run. A stream alone never ends a run in which the service has answered: its other requests come after
-// those of other streams, and in the end are tried once each, because each of them may succeed.
+// Any useful answer (also a 404 for a record, or refused parameters) ends the count of its stream and of the run. One stream alone never
+// ends a run in which the service has answered: its requests come last, and each is tried once.
 import type { LedgerStream } from "../../catalog/streams.ts";
 
 /** Failures of a stream in a row after which it comes last, and after which its requests are tried once. */

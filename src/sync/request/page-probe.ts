@@ -1,7 +1,7 @@
-// Finds the largest page that a list grants, with requests that cost nothing until one is answered: too large a page is
-// refused. Only ids are asked for, so that a large page stays small. Pure.
+// Finds the largest page that a list grants, for `check`: requests the largest one first, and after each refusal, which is free, a smaller
+// one. Requests ids only, so that a large page stays small. Pure; `check` (jobs/check.ts) sends the requests.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
-import { initialShape, shapeAfterRefusal } from "../list/form.ts";
+import { formAfterRefusal, initialForm } from "../list/form.ts";
 
 /** Refusals after which nothing is learned: the page size is probably not at fault. */
 const MOST_REFUSALS = 12;
@@ -38,7 +38,7 @@ export const probeAfterRefusal = (probe: Probe, status: number, excerpt: string)
   if (!isRefused) return null;
   if (filters !== null && /filter|value/i.test(excerpt)) return { size, refusals, filters: null };
   const refused = { perPage: size, sort: false, include: false, content: false, names: false, filters: false };
-  const next = shapeAfterRefusal(initialShape(size), refused, excerpt, { largest: size, elsewhere: null });
+  const next = formAfterRefusal(initialForm(size), refused, excerpt, { largest: size, elsewhere: null });
   const isField = /onlywithfields|field/i.test(excerpt);
   const ends = isField || next === null || refusals >= MOST_REFUSALS;
   return { ...probe, size: ends ? null : next.perPage, refusals };

@@ -1,6 +1,6 @@
-// Counts refusals of a run and decides what follows. Refusals in a row: a service that refuses everything for long is not just busy, so
-// the run ends. One path refused for its rate while others are answered: that path waits alone. 403: counts for its route until several
-// routes are all refused. 404: checks first that the service is at the address. A company whose lists all fail is not tried six times each.
+// Counts refused requests of a run and decides what follows. Many refusals in a row end the run. A path that is refused for its rate while
+// others are answered waits alone. A 403 counts against its route; several refused routes end the run. On a 404, checks first that the
+// address is the service's. A company whose lists all fail gets fewer attempts.
 
 import {
   type ApiCall,

@@ -1,7 +1,7 @@
 // Requests smaller pages after a page failed because of its size (time limit, 413, 5xx), and remembers for a week the size that worked.
 // Pure. docs/decisions/paging.md.
 import type { ApiOutcome } from "../../api/outcome.ts";
-import { type ListShape, SIZES } from "../list/form.ts";
+import { type ListForm, SIZES } from "../list/form.ts";
 
 const DAY_MS = 86_400_000;
 /** After this time the size that failed is tried once more: the service may have failed for another reason. */
@@ -42,7 +42,7 @@ export const sizeBelow = (perPage: number, failure: SizeFailure): number | null 
 };
 
 /** The shape with smaller pages. Until one is answered nothing is stored, and one request of the stream is in flight. */
-export const withSmallerPages = (shape: ListShape, perPage: number, now: number): ListShape => ({
+export const withSmallerPages = (shape: ListForm, perPage: number, now: number): ListForm => ({
   ...shape,
   perPage,
   settled: false,
@@ -50,14 +50,11 @@ export const withSmallerPages = (shape: ListShape, perPage: number, now: number)
 });
 
 /** The shape when a page of `perPage` rows was asked for and answered: one as large as those that failed excuses them. */
-export const afterAnswerTo = (
-  shape: ListShape,
-  failed: NonNullable<ListShape["failed"]>,
-  perPage: number,
-): ListShape => (perPage >= failed.perPage ? { ...shape, perPage: failed.perPage, failed: null } : shape);
+export const afterAnswerTo = (shape: ListForm, failed: NonNullable<ListForm["failed"]>, perPage: number): ListForm =>
+  perPage >= failed.perPage ? { ...shape, perPage: failed.perPage, failed: null } : shape;
 
 /** The shape that a later run begins with. */
-export const withLargePagesAgain = (shape: ListShape, now: number): ListShape =>
+export const withLargePagesAgain = (shape: ListForm, now: number): ListForm =>
   shape.failed !== null && now - shape.failed.at >= RETRY_AFTER_MS
     ? { ...shape, perPage: shape.failed.perPage, failed: null, settled: false }
     : shape;

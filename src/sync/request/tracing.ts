@@ -1,5 +1,5 @@
-// Adds spans to a run's requests, rate waits, commits and publishing. Names and attributes follow OpenTelemetry's
-// conventions for HTTP clients, except where they could identify people: the route template replaces path and query.
+// Wraps sender and warehouse of a run in trace spans: requests, waits for the rate, commits, publishing. Names and attributes follow
+// OpenTelemetry's conventions for HTTP clients, except where they could identify people: the route template replaces path and query.
 
 import type { ApiOutcome } from "../../api/outcome.ts";
 import { chargeOf } from "../../api/retry-policy.ts";

@@ -7,7 +7,7 @@ import type { ApiCall, ApiOutcome, RateInfo, Verdict } from "../../api/outcome.t
 import { chargeOf } from "../../api/retry-policy.ts";
 import type { Charge, QuotaSeen } from "../../budget/credits/ledger.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
-import type { Refusal } from "../../budget/rate/learned.ts";
+import type { Refusal } from "../../budget/rate/learned-limits.ts";
 import type { RequestTimes } from "../../budget/rate/limiter.ts";
 import type { Throttle } from "../../budget/rate/throttle.ts";
 import { ENDPOINTS, leadsTo } from "../../catalog/endpoints.ts";

@@ -1,4 +1,5 @@
-// What a response holds beside the fields of every record: records that are embedded, and granted fields. Pure. docs/decisions/fields.md.
+// Reads from a response which optional parts the service grants: embedded records, and fields that only some plans have. Decides whether
+// later requests must name such fields. Pure. docs/decisions/fields.md.
 import { type EmbedSpec, isContent, type StreamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";

@@ -1,5 +1,5 @@
-// Converts one response to rows of tables. Pure; depends only on request and body, so a replay of the archive gives
-// the same rows.
+// Converts one response to rows per table (`TableLoad`), which the warehouse then writes. Depends only on request and body, so that a
+// replay of the archive gives the same rows. Pure.
 
 import { meansUnlimited } from "../../api/envelope.ts";
 import type { EndpointName } from "../../catalog/endpoints.ts";

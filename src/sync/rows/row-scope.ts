@@ -1,4 +1,4 @@
-// Row scope: the part of a list that the setting `scope` asks for, as filters of the service (API.md, "Endpoints") and as
+// Row scope: the setting `scope` limits which rows of a list to mirror. Converts it to filters of the service (API.md, "Endpoints") and to
 // a test of single rows. Pure.
 import type { StreamName } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";

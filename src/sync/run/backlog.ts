@@ -1,5 +1,6 @@
-// Chooses the next request of a run: among the lists that it reads, the most valuable one with a page to request. If too few lists have
-// one, it starts the next candidate of the plan. It plans again when finished work may have made other lists due.
+// Chooses the next request of a run: among the lists that it reads, the most valuable one that has a page to request. If too few have one,
+// it starts the next candidate of the plan, and plans again when finished work may have made other lists due. dispatcher.ts sends the
+// request.
 import { streamSpec } from "../../catalog/streams.ts";
 import { isActive, openList, requestsOf, underWayOf, workOf } from "../list/state.ts";
 import type { BudgetTracker } from "../plan/budgets.ts";
@@ -139,7 +140,7 @@ interface Busy {
 }
 
 /** The candidate to start next, of a failing stream only if there is no other; undefined: none may start yet. */
-export const nextOf = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
+export const nextCandidate = (all: readonly Candidate[], run: Busy): Candidate | undefined => {
   let earliest = TURNS;
   let readsAccounts = false;
   for (const { candidate } of run.work.open.values()) {
@@ -229,7 +230,7 @@ export const createBacklog = (
     },
     promote: async (mostLists) => {
       while (!enoughReady(run) && run.work.open.size < mostLists) {
-        const candidate = nextOf(pending, run);
+        const candidate = nextCandidate(pending, run);
         if (candidate === undefined) return;
         pending.splice(pending.indexOf(candidate), 1);
         if (isUseless(run, candidate)) continue;

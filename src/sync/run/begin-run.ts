@@ -1,4 +1,5 @@
-// The beginning of a run: takes up what a killed run paid for, plans, and records what it is about to do.
+// The first part of a sync run: recovers killed runs, plans, records the run in the mirror, and makes its parts (run-state.ts).
+// dispatcher.ts then does the work.
 
 import { createQuotaRecorder, type QuotaRecorder } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
@@ -7,14 +8,14 @@ import { accessOf } from "../../core/state/tier.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { inSpan, noTracer } from "../../core/tracing.ts";
 import type { Archive } from "../../warehouse/archive/archive.ts";
-import type { ListShape } from "../list/form.ts";
+import type { ListForm } from "../list/form.ts";
 import { openBudgetTracker } from "../plan/budgets.ts";
+import { formsIn, storeConfigured, storeForm, storeTier, unusableIn } from "../plan/capabilities.ts";
 import { creditsNow, readLastQuota, readRollOver } from "../plan/credits.ts";
 import { type Forecast, forecastJson, forecastOf } from "../plan/forecast/forecast.ts";
 import { ratesOf, readPastRuns } from "../plan/forecast/past-runs.ts";
 import { createPlanner, type Plan, type Planner } from "../plan/make-plan.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
-import { rememberShape, rememberTier, rememberWanted, shapesIn, unusableIn } from "../plan/remembered.ts";
 import { correctFutureStamps, recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { withLargePagesAgain } from "../request/smaller-pages.ts";
@@ -68,7 +69,7 @@ const correctStamps = async ({ warehouse, emit }: SyncDeps, { runId, startedAt }
 /** Plans the run and records it. */
 const planRun = async (options: SyncOptions, deps: SyncDeps, { runId, startedAt }: Identity) => {
   const { warehouse, tracer = noTracer } = deps;
-  const stored = [...shapesIn(await warehouse.capabilities())];
+  const stored = [...formsIn(await warehouse.capabilities())];
   const shapes = new Map(stored.map(([name, shape]) => [name, withLargePagesAgain(shape, startedAt)]));
   await openScope({ warehouse, rowScope: options.rowScope, runId, now: startedAt }, shapes);
   const planner = createPlanner(warehouse, options);
@@ -83,8 +84,8 @@ const planRun = async (options: SyncOptions, deps: SyncDeps, { runId, startedAt 
   const credits = creditsNow(await readLastQuota(warehouse.database), startedAt, rollOver);
   const allowance = deps.ledger.expects(credits);
   await warehouse.startRun({ runId, mode, startedAt, forecast: forecastJson(forecast, allowance) });
-  await rememberWanted(warehouse, options, plan.view.creditLimit, startedAt);
-  await rememberTier(warehouse, tier, startedAt);
+  await storeConfigured(warehouse, options, plan.view.creditLimit, startedAt);
+  await storeTier(warehouse, tier, startedAt);
   deps.emit({ kind: "run-started", runId, mode, at: startedAt });
   return { planner, plan, mode, forecast, allowance, shapes, lastRemaining: credits.remaining };
 };
@@ -111,7 +112,7 @@ export const beginRun = async (options: SyncOptions, deps: SyncDeps): Promise<Be
   const onCommitted = firstResults?.noteCommit;
   const own = { ...deps, signal, hardSignal };
   const known = { lastRemaining, addressKnown: lastRemaining !== null };
-  const remember = (stream: StreamName, form: ListShape) => rememberShape(warehouse, stream, form, clock.now());
+  const remember = (stream: StreamName, form: ListForm) => storeForm(warehouse, stream, form, clock.now());
   const parts = {
     ...{ ...identity, options, deps: own, ending },
     fetcher: createFetcher({ ...own, ...known, stop, archive, onQuota: quota.see, routesDiffer: true }, runId),

@@ -1,11 +1,11 @@
-// Dispatcher: sends the most valuable ready request as soon as the rate allows, while the allowance lasts. Several
-// are in flight, so that latency does not reduce throughput.
+// Dispatcher: the main loop of a sync run. Sends the most valuable ready request (backlog.ts) as soon as the rate allows, while credits
+// last, several at a time, and applies each response (apply-response.ts).
 //
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
-import { asksBeyond } from "../list/coverage/list-end.ts";
+import { isBeyondEnd } from "../list/coverage/list-end.ts";
 import { hasGoneOn, isActive, liveOf, progressOf, requestsOf, underWayOf } from "../list/state.ts";
 import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";
@@ -128,7 +128,7 @@ const isPastEnd = ({ state }: OpenList, read: ReadRequest, result: Fetched["resu
   const isRefusal =
     result.kind === "absent" || result.kind === "adjust" || (result.kind === "failed" && result.notFound);
   const progress = progressOf(state);
-  return isRefusal && progress !== null && asksBeyond(readSoFar(progress), read);
+  return isRefusal && progress !== null && isBeyondEnd(readSoFar(progress), read);
 };
 
 /** Applies the outcome of a request. */
@@ -155,7 +155,7 @@ const take = async (run: SyncRun, sent: SentRequest, result: Fetched["result"]):
     case "ended":
       await commitLedger(run, sent);
       if (read !== null) list.transition({ kind: "lost", read });
-      run.ends.putOff(list);
+      run.ends.postpone(list);
       return emitPage(run, list);
     case "no-credit":
       return unpick(run, sent);
@@ -244,7 +244,7 @@ const leaveForbidden = (run: Run<"budgets" | "ends" | "unusable" | "work">): voi
     const waits = hasReady(list) && underWayOf(list.state) === 0 && requestsOf(list.state).uncommitted === 0;
     if (!waits || list.deciding) continue;
     if (!isShut) run.budgets.leaveOut(purposeOf(list));
-    run.ends.putOff(list);
+    run.ends.postpone(list);
   }
 };
 
@@ -274,5 +274,5 @@ export const dispatch = async (run: SyncRun, planner: Planner, initial: Plan): P
   run.committer.setPaced(false);
   while (traffic.open > 0) await changed(traffic);
   backlog.leave();
-  for (const list of [...run.work.open.values()]) run.ends.putOff(list);
+  for (const list of [...run.work.open.values()]) run.ends.postpone(list);
 };

@@ -1,4 +1,5 @@
-// The end of a run: how it ended, what it leaves in the mirror, its report, the publish.
+// The last part of a sync run: decides with which status it ended, deletes absent records, stores the run's end, publishes the snapshot,
+// and makes the report.
 import type { Quota } from "../../api/outcome.ts";
 import { type StreamName, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import { DuckmirrorError, type ErrorCode, EXIT, isCode, withHint } from "../../core/errors.ts";
@@ -11,9 +12,9 @@ import { isoTime } from "../../core/time.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { pruneHistory, pruneLedger } from "../../warehouse/file/upkeep/history-retention.ts";
 import { readCheckResults } from "../../warehouse/read/check-results.ts";
+import { storeUnusable } from "../plan/capabilities.ts";
 import { readCreditsLeft, readLastQuota } from "../plan/credits.ts";
 import { forecastErrorJson } from "../plan/forecast/forecast.ts";
-import { rememberUnusable } from "../plan/remembered.ts";
 import type { BegunRun } from "./begin-run.ts";
 import { deleteAbsentOwners, deleteOrphanInsights } from "./reconcile/delete-absent-records.ts";
 import { eraseFollowers } from "./reconcile/remove-company.ts";
@@ -21,7 +22,7 @@ import { missingParents, type ProvenStream, readCompleteness } from "./state/com
 import type { Run } from "./state/run-state.ts";
 import { closeScope, eraseOutside } from "./state/scope-marks.ts";
 
-export interface End {
+export interface RunEnd {
   readonly status: RunStatus;
   /** null: all due work is done. */
   readonly error: DuckmirrorError | null;
@@ -75,7 +76,7 @@ const noteMissingParents = async (run: Run<"stats" | "tier">): Promise<void> => 
 };
 
 /** End of a run that nothing stopped. `failed`: streams; `cut`: budgets that left work out. */
-export const endOfWork = (failed: readonly string[], cut: readonly string[]): End => {
+export const endOfWork = (failed: readonly string[], cut: readonly string[]): RunEnd => {
   if (failed.length > 0) {
     return { status: "partial", error: new DuckmirrorError("STREAMS_FAILED", { streams: failed.join(", ") }) };
   }
@@ -84,9 +85,9 @@ export const endOfWork = (failed: readonly string[], cut: readonly string[]): En
 };
 
 /** End of the run, from failed streams and the reason for stopping. Throws the fault that ended it. */
-export const endOf = async (
+export const runEndOf = async (
   run: Run<"budgets" | "ending" | "fetcher" | "stats" | "tier" | "unusable">,
-): Promise<End> => {
+): Promise<RunEnd> => {
   const reason = run.ending.reason();
   switch (reason?.kind) {
     case "failed":
@@ -133,7 +134,7 @@ const endScope = async ({ options, deps, runId, forms, stats }: Run<"forms" | "s
 };
 
 /** Removes what belonged to rows that are gone, and settles rows outside the scope. */
-export const settleRest = async (run: Run<"forms" | "suspected" | "stats">): Promise<void> => {
+export const deleteAbsentRecords = async (run: Run<"forms" | "suspected" | "stats">): Promise<void> => {
   // Owners and insights of erased accounts go with them.
   await endScope(run);
   if (run.stats.hasChanged("accounts") || run.suspected.hasAllAccounts) await deleteAbsentOwners(run);
@@ -248,7 +249,7 @@ const readChecks = async ({ deps: { warehouse, emit } }: Run): Promise<{ readonl
 };
 
 /** Commits what is left, removes what is too old, records and publishes the run. Resolves with its result. */
-export const finishRun = async (begun: BegunRun, { status, error }: End): Promise<SyncResult> => {
+export const finishRun = async (begun: BegunRun, { status, error }: RunEnd): Promise<SyncResult> => {
   const { run, archive, quota, forecast, allowance } = begun;
   const { warehouse, clock } = run.deps;
   const { historyRetentionDays, ledgerRetentionDays } = run.options;
@@ -257,7 +258,7 @@ export const finishRun = async (begun: BegunRun, { status, error }: End): Promis
   // A token or a service that fails as a whole says nothing of single lists.
   const unusable = EVERYWHERE.includes(error?.code) ? run.unusable.before : run.unusable.known;
   const open = unusable.filter((entry) => isOpen(entry, run));
-  await rememberUnusable(warehouse, open, clock.now());
+  await storeUnusable(warehouse, open, clock.now());
   await archive.close();
   if (historyRetentionDays !== null) await pruneHistory(warehouse.database, historyRetentionDays, clock.now());
   if (ledgerRetentionDays !== null) await pruneLedger(warehouse.database, ledgerRetentionDays, clock.now());

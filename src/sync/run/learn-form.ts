@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
-import type { ListShape } from "../list/form.ts";
+import type { ListForm } from "../list/form.ts";
 import { progressOf } from "../list/state.ts";
 import { coverageOf, type Progress, readSoFar } from "../list/ways/progress.ts";
 import { listForm } from "../request/calls.ts";
@@ -58,7 +58,7 @@ export const provenPageSize = (before: Progress, page: ReturnedPage): number | n
 };
 
 /** The list was returned in this form: the stream's from now on, unless others are returned in another one. */
-const keepForm = async (run: Run<"forms">, list: OpenList, form: ListShape): Promise<void> => {
+const keepForm = async (run: Run<"forms">, list: OpenList, form: ListForm): Promise<void> => {
   if (run.forms.returned(list, form) === "stream") await run.forms.store(list.stream.name, form);
 };
 

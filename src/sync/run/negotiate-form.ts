@@ -5,10 +5,10 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
 import {
   embedsOf,
-  initialShape,
-  type ListShape,
+  formAfterRefusal,
+  initialForm,
+  type ListForm,
   type RefusedRequest,
-  shapeAfterRefusal,
   withFixedPages,
 } from "../list/form.ts";
 import { isActive, type ListState, liveOf, progressOf, underWayOf } from "../list/state.ts";
@@ -72,7 +72,7 @@ interface ChangeReading {
   /** Parameter of the filter by change date, if the list is read with it. */
   readonly filter: string | null;
   /** The list's shape at the first refusal; null: none, or the list was not returned before. */
-  readonly accepted: ListShape | null;
+  readonly accepted: ListForm | null;
 }
 
 /**
@@ -81,11 +81,11 @@ interface ChangeReading {
  * response does not name may pass: `settled` remains true, so the run does not store it.
  */
 export const withoutChangeParameters = (
-  shape: ListShape,
+  shape: ListForm,
   refused: RefusedRequest,
   excerpt: string,
   { ordered, filter, accepted }: ChangeReading,
-): ListShape | null => {
+): ListForm | null => {
   const before = accepted?.settled === true && refused.perPage < accepted.perPage ? accepted : null;
   if (ordered && refused.sort) {
     if (/sort|order/i.test(excerpt)) return { ...shape, changeOrder: false, settled: false };
@@ -113,7 +113,7 @@ const readingOf = ({ stream, state }: OpenList): ChangeReading => {
 };
 
 /** The form in which the list was returned before its first refusal; null: it was not refused, or not returned. */
-const acceptedForm = (state: ListState): ListShape | null => {
+const acceptedForm = (state: ListState): ListForm | null => {
   const list = liveOf(state);
   return isActive(list) ? list.negotiation.accepted : null;
 };
@@ -132,7 +132,7 @@ const forbidsContent = ({ status }: Refusal): boolean => status === 402 || statu
 type Refused = RefusedRequest & { readonly included: readonly string[] };
 
 /** True when the request was sent before the form of its list became another one. */
-const isOutdated = ({ stream, state }: OpenList, shape: ListShape, refused: Refused): boolean => {
+const isOutdated = ({ stream, state }: OpenList, shape: ListForm, refused: Refused): boolean => {
   const progress = progressOf(state);
   const sorts = progress?.kind === "watermark" ? shape.changeOrder : shape.sort;
   const embeds = embedsOf(stream, shape).map((embed) => embed.include);
@@ -146,7 +146,7 @@ const isOutdated = ({ stream, state }: OpenList, shape: ListShape, refused: Refu
 };
 
 /** The form to try after a refusal; null: none is left. */
-const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome: Refusal): ListShape | null => {
+const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome: Refusal): ListForm | null => {
   const shape = run.forms.of(list);
   if (forbidsContent(outcome)) return { ...shape, content: false, contentForbidden: true };
   const { excerpt } = outcome;
@@ -158,7 +158,7 @@ const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome:
   return (
     withFixedPages(shape, refused, excerpt) ??
     withoutChangeParameters(shape, refused, excerpt, readingOf(list)) ??
-    shapeAfterRefusal(shape, refused, excerpt, {
+    formAfterRefusal(shape, refused, excerpt, {
       largest: run.options.largestPage,
       elsewhere: elsewhere.length === 0 ? null : Math.max(...elsewhere),
     })
@@ -169,7 +169,7 @@ const nextShape = (run: Run<"forms">, list: OpenList, refused: Refused, outcome:
 export const applyForm = async (
   run: NegotiatingRun,
   { stream }: Pick<OpenList, "stream">,
-  shape: ListShape,
+  shape: ListForm,
 ): Promise<void> => {
   run.forms.use(stream.name, shape);
   for (const other of run.work.listsOf(stream.name)) {
@@ -199,7 +199,7 @@ export const shareForm = async (run: NegotiatingRun, list: OpenList): Promise<vo
  * before, and the other lists of the stream go on in theirs.
  */
 const failInEveryForm = async (run: NegotiatingRun, list: OpenList, error: DuckmirrorError, later: boolean) => {
-  const before = acceptedForm(list.state) ?? initialShape(run.options.largestPage);
+  const before = acceptedForm(list.state) ?? initialForm(run.options.largestPage);
   const isOwn = triesForItself(run, list, { later });
   if (!later && isOneOfMany(list)) run.unusable.failed(list.candidate, { goneOn: false, deep: false, free: true });
   if (!later) run.forms.giveUp(list);

@@ -3,7 +3,7 @@
 import type { ApiCall } from "../../api/outcome.ts";
 import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
 import type { ReadRequest } from "../list/coverage/contract.ts";
-import { embedsOf, type ListShape } from "../list/form.ts";
+import { embedsOf, type ListForm } from "../list/form.ts";
 import { type ListState, type Live, liveOf, orderOf, progressOf, workOf } from "../list/state.ts";
 import type { Purpose } from "../plan/budgets.ts";
 import { breakdownOf, LIMITS_SCOPE, type UsageChoice } from "../plan/usage-scopes.ts";
@@ -33,7 +33,7 @@ type WantedOptions = CallOptions & UsageChoice;
 
 const singleCall = (
   { order, stream }: Live,
-  shape: ListShape,
+  shape: ListForm,
   options: WantedOptions,
   embeddable: ReadonlySet<string>,
 ): ApiCall => {
@@ -70,7 +70,7 @@ export const purposeOf = ({ stream, state }: Pick<OpenList, "stream" | "state">)
 export const buildNextRequest = (
   state: ListState,
   read: ReadRequest | null,
-  shape: ListShape,
+  shape: ListForm,
   options: WantedOptions,
   embeddable: ReadonlySet<string>,
 ): NextRequest => {

@@ -1,9 +1,9 @@
-// Carries out the steps of the lists that a run reads: counts their rows in the mirror, and loads, deletes, closes or requests what the
-// next state says. It decides nothing; list/next.ts does.
+// Carries out the effects of a list's state machine (list/next.ts): counts its rows in the mirror, deletes, closes gaps, ends the list,
+// stores what it learned. It decides nothing itself and requests no page.
 import type { ScopedTable } from "../../catalog/tables.ts";
 import { mustWait } from "../list/decide.ts";
 import type { Effect, Facts } from "../list/events.ts";
-import type { ListShape } from "../list/form.ts";
+import type { ListForm } from "../list/form.ts";
 import { type Active, hasGoneOn, isActive, liveOf, readingOf } from "../list/state.ts";
 import { coverageOf } from "../list/ways/progress.ts";
 import { countChangedContacts } from "../plan/mirror-view.ts";
@@ -63,7 +63,7 @@ const factsOf = async (run: Run<"forms" | "unusable">, list: Active): Promise<Fa
 
 /** Content with which every row of a list was read. A read that is no walk adds none, and leaves rows that lack what it did not ask for. */
 export const contentOfAll = (
-  { grants, walkedWith }: Pick<ListShape, "grants" | "walkedWith">,
+  { grants, walkedWith }: Pick<ListForm, "grants" | "walkedWith">,
   asked: readonly string[],
   isWalk: boolean,
 ): readonly string[] => (isWalk ? grants : walkedWith).filter((field) => asked.includes(field));

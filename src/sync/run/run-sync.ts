@@ -3,7 +3,7 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { BrokenRun, type SyncResult } from "../../core/report/sync-report.ts";
 import { beginRun } from "./begin-run.ts";
 import { dispatch } from "./dispatcher.ts";
-import { type End, endOf, finishRun, noteFault, reportBroken, settleRest } from "./finish-run.ts";
+import { deleteAbsentRecords, finishRun, noteFault, type RunEnd, reportBroken, runEndOf } from "./finish-run.ts";
 import type { SyncDeps, SyncOptions } from "./state/run-input.ts";
 
 export type { SyncResult };
@@ -15,12 +15,12 @@ export type { SyncResult };
 export const runSync = async (options: SyncOptions, deps: SyncDeps): Promise<SyncResult> => {
   const begun = await beginRun(options, deps);
   const { run, planner, plan, firstResults } = begun;
-  const work = async (): Promise<End> => {
+  const work = async (): Promise<RunEnd> => {
     try {
       await dispatch(run, planner, plan).finally(run.ending.close);
       await firstResults?.stop();
-      await settleRest(run);
-      return await endOf(run);
+      await deleteAbsentRecords(run);
+      return await runEndOf(run);
     } catch (fault) {
       await firstResults?.stop();
       await noteFault(begun, fault);

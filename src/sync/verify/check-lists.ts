@@ -1,18 +1,18 @@
-// Checks of lists: compares a page with the mirror for the number of rows, different rows, and rows that one side
+// Checks of `verify` on a list: requests one page and compares it with the mirror: number of rows, different rows, and rows that one side
 // lacks.
 
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { mirroredBeside } from "../../warehouse/load/compare.ts";
 import { isDescending } from "../list/coverage/coverage.ts";
-import { initialShape, type ListShape } from "../list/form.ts";
+import { initialForm, type ListForm } from "../list/form.ts";
 import { acceptedGap } from "../list/state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { detailCall, listCall } from "../request/calls.ts";
 import { guardDeletes, PROBES } from "../run/reconcile/delete-missing-rows.ts";
 import type { Check } from "./checks.ts";
-import { cameOrWent, compareAnswer, differs, type Where } from "./newer.ts";
+import { compareResponse, unprovenDifference, verdictOnRows, type Where } from "./judge-difference.ts";
 import type { Difference, Finding } from "./report.ts";
-import { ask, type Reply, type VerifyRun } from "./session.ts";
+import { type CheckResponse, sendCheck, type VerifyRun } from "./verify-run.ts";
 
 export const NOTHING: Finding = { status: "skipped", records: 0, differences: [], note: null };
 /** Most vanished records that a repair requests by id before deleting them; a 404 costs nothing. */
@@ -20,7 +20,7 @@ const MOST_CONFIRMED = 1000;
 /** Most vanished records to name one by one; beyond them the count suffices. */
 const MOST_NAMED = 1000;
 
-export const failing = (reply: Exclude<Reply, { kind: "answer" }>): Finding => {
+export const failing = (reply: Exclude<CheckResponse, { kind: "answer" }>): Finding => {
   if (reply.kind === "stopped") return { ...NOTHING, status: "stopped" };
   if (reply.kind === "failed" && reply.mayHaveOwnForm === true) return { ...NOTHING, note: reply.note };
   return { ...NOTHING, status: "failed", note: reply.kind === "failed" ? reply.note : "HTTP 404" };
@@ -35,8 +35,8 @@ export const finding = (records: number, differences: readonly Difference[], not
 });
 
 /** The form in which the last sync read the list, without what comes along. */
-export const formOf = ({ shapes, options }: VerifyRun, stream: StreamName): ListShape => ({
-  ...(shapes.get(stream) ?? initialShape(options.largestPage)),
+export const formOf = ({ shapes, options }: VerifyRun, stream: StreamName): ListForm => ({
+  ...(shapes.get(stream) ?? initialForm(options.largestPage)),
   include: false,
 });
 
@@ -79,7 +79,7 @@ const confirm = async (run: VerifyRun, stream: StreamSpec, ids: readonly string[
   const confirmed: string[] = [];
   let note: string | null = null;
   for (const id of ids.slice(0, run.repair ? MOST_CONFIRMED : PROBES)) {
-    const reply = await ask(run, { stream: name, scope: "", call: detailCall(stream, id, run.options) });
+    const reply = await sendCheck(run, { stream: name, scope: "", call: detailCall(stream, id, run.options) });
     if (reply.kind === "answer") {
       await run.commit(reply.requests, reply.loads);
       return null;
@@ -106,8 +106,10 @@ export const vanished = async (
   if (ids.length === 0) return { differences: [], note: null };
   const { warehouse, clock } = run.deps;
   const where = { stream: stream.name, scope };
-  const named = (gone: ReadonlySet<string>, verdict = cameOrWent(run, where)) =>
-    ids.slice(0, MOST_NAMED).map((id) => differs("vanished", where, { key: id, verdict, repaired: gone.has(id) }));
+  const named = (gone: ReadonlySet<string>, verdict = verdictOnRows(run, where)) =>
+    ids
+      .slice(0, MOST_NAMED)
+      .map((id) => unprovenDifference("vanished", where, { key: id, verdict, repaired: gone.has(id) }));
   const rows = await warehouse.countRows(stream.table);
   const refusal = guardDeletes(stream, { rows, missing: ids.length }, run.options);
   // What the guard does not believe is no later change of the service.
@@ -140,10 +142,10 @@ const checkCount = async (
   if (counted === held.before) return gone;
   if (stream.scope !== "company") run.moved.add(where.stream);
   const isWrong = gone.differences.some(({ verdict }) => verdict === "wrong");
-  const count = differs("count", where, {
+  const count = unprovenDifference("count", where, {
     mirror: String(held.before),
     api: String(page.total),
-    verdict: isWrong ? "wrong" : cameOrWent(run, where),
+    verdict: isWrong ? "wrong" : verdictOnRows(run, where),
     repaired: (await held.now()) === counted,
   });
   return { ...gone, differences: [...gone.differences, count] };
@@ -156,16 +158,19 @@ export const checkPage = async (run: VerifyRun, check: Extract<Check, { kind: "p
   const company = stream.scope === "company" ? scope : undefined;
   const form = formOf(run, check.stream);
   const read = { page, perPage: form.perPage, role: "cover" } as const;
-  const reply = await ask(run, { ...where, call: listCall(stream, scope, read, { kind: "walk" }, form, run.options) });
+  const reply = await sendCheck(run, {
+    ...where,
+    call: listCall(stream, scope, read, { kind: "walk" }, form, run.options),
+  });
   const held = () => run.deps.warehouse.countRows(stream.table, company);
   if (reply.kind === "absent" && company !== undefined) {
     // The service does not know the company: the mirror should hold no row.
     const rows = await held();
-    const count = { mirror: String(rows), api: "404", verdict: cameOrWent(run, where) };
-    return finding(0, rows === 0 ? [] : [differs("count", where, count)]);
+    const count = { mirror: String(rows), api: "404", verdict: verdictOnRows(run, where) };
+    return finding(0, rows === 0 ? [] : [unprovenDifference("count", where, count)]);
   }
   if (reply.kind !== "answer") return failing(reply);
-  const { ids, absent, differences } = await compareAnswer(run, where, reply);
+  const { ids, absent, differences } = await compareResponse(run, where, reply);
   if (reply.loads.length === 0) return { ...NOTHING, note: "the answer holds no rows" };
   const total = reply.outcome.page.totalCount;
   if (total === null) return finding(ids.length, differences, "the service says no totalCount");

@@ -1,6 +1,6 @@
-// Verification plan: chooses the requests that compare most of the mirror per credit. Pure: takes facts about the
-// mirror and random numbers, returns checks, the most valuable first. A page of a list shows its count and hundreds
-// of records, so every list is checked by one random page; single records come last.
+// Plans the checks of `verify`: chooses the requests that compare most of the mirror per credit. Every list is checked by one random page,
+// which shows its count and hundreds of records; single records come last. Pure: takes facts about the mirror and random numbers;
+// make-checks.ts carries the plan out.
 import { ORGANIZATION_LISTS, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import type { TierAccess } from "../../core/state/tier.ts";

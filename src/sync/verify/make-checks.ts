@@ -1,5 +1,5 @@
-// Makes the checks of a verification one after the other, until none is left, the run ends, the service is down, or the
-// credits left are needed to repair what was found.
+// Carries out the planned checks of `verify` one after the other, until none is left, the run ends, the service is down, or the credits
+// left are needed to repair what was found.
 
 import { COMPANY_LISTS, ORGANIZATION_LISTS, type StreamName } from "../../catalog/streams.ts";
 import { sampleIds } from "../../warehouse/load/compare.ts";
@@ -9,12 +9,12 @@ import { readScopeRows } from "../plan/mirror-view.ts";
 import { DETAIL_SCOPE, INPUT_SCOPE } from "../rows/loads.ts";
 import type { SyncDeps } from "../run/state/run-input.ts";
 import { checkPage } from "./check-lists.ts";
+import { checkParts } from "./check-parts.ts";
+import { checkRecord, checkSignalCounts } from "./check-records.ts";
 import { type Check, hasParts, type VerifyFacts } from "./checks.ts";
-import { checkParts } from "./parts.ts";
-import { checkRecord, checkSignalCounts } from "./records.ts";
 import { recount, suspectsOf, walkCredits } from "./repair.ts";
 import { afterCheck, type Finding, type Findings, isDown, NO_FINDINGS } from "./report.ts";
-import type { VerifyRun } from "./session.ts";
+import type { VerifyRun } from "./verify-run.ts";
 
 // Reads the facts about the mirror that a verification is planned with.
 

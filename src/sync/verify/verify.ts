@@ -1,5 +1,5 @@
-// Verify: compares the mirror with the service at the fewest credits, and repairs differences on request.
-// A run like any other: its requests are in the ledger, its responses in the archive, its changes in history.
+// Runs `verify`: compares the mirror with the service for the fewest credits, and repairs differences on request. Like a sync it is a run:
+// its requests are in the ledger, its responses in the archive, its changes in history.
 
 import { createQuotaRecorder } from "../../budget/credits/local-ledger.ts";
 import type { StreamName } from "../../catalog/streams.ts";
@@ -12,19 +12,19 @@ import { creditsOfRuns, unusedRunId } from "../../warehouse/read/read-run.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { openBudgetTracker } from "../plan/budgets.ts";
 import { stateKey } from "../plan/candidate.ts";
+import { storedFormsIn } from "../plan/capabilities.ts";
 import { readScopeRows } from "../plan/mirror-view.ts";
-import { storedShapesIn } from "../plan/remembered.ts";
 import { recover } from "../recovery/recover.ts";
 import { createFetcher } from "../request/fetcher.ts";
 import { createEnding } from "../run/state/ending.ts";
 import type { SyncDeps, SyncOptions } from "../run/state/run-input.ts";
 import { closeScope, openScope } from "../run/state/scope-marks.ts";
 import { type Check, comparable, planChecks } from "./checks.ts";
+import { settledLists } from "./judge-difference.ts";
 import { makeChecks, readFacts } from "./make-checks.ts";
-import { settledLists } from "./newer.ts";
 import { repairCounts } from "./repair.ts";
 import { differencesError, distinct, earlyEnd, type Findings, type VerifyReport, wrongOnes } from "./report.ts";
-import type { VerifyRun } from "./session.ts";
+import type { VerifyRun } from "./verify-run.ts";
 
 interface VerifyOptions {
   readonly sync: SyncOptions;
@@ -157,7 +157,7 @@ export const runVerify = async (options: VerifyOptions, deps: SyncDeps): Promise
   await recover(warehouse, deps.archive, () => readScopeRows(warehouse.database), startedAt);
   const stored = await warehouse.scopeStates();
   if (stored.length === 0) throw new DuckmirrorError("SNAPSHOT_MISSING", { file: warehouse.snapshot });
-  const shapes = storedShapesIn(await warehouse.capabilities());
+  const shapes = storedFormsIn(await warehouse.capabilities());
   const scope = { warehouse, rowScope: options.sync.rowScope, runId, now: startedAt };
   await openScope(scope, shapes);
   const { facts, checks } = await planned(options, deps, stored, shapes);

@@ -29,7 +29,13 @@ import { type ArchiveLimits, type ArchivePruned, keepWithinLimits } from "./base
 import { adoptSnapshot } from "./baseline/baseline.ts";
 import { startPendingFeed } from "./feed-check.ts";
 import { removeLeftovers } from "./publish/publish.ts";
-import { type PublishedFile, type PublishPlace, type PublishPolicy, publishNews, publishNow } from "./publish-news.ts";
+import {
+  type PublishedFile,
+  type PublishPlace,
+  type PublishPolicy,
+  publishIfChanged,
+  publishNow,
+} from "./publish-if-changed.ts";
 import { enterMirror, memoryOf, openWorking, type WarehouseOptions, warehousePaths } from "./working-file.ts";
 
 export interface Warehouse extends Changes, MirrorReader {
@@ -166,7 +172,7 @@ export const openWarehouse = async (options: WarehouseOptions): Promise<Warehous
     idsOfCompany: (table, company) => walks.idsOfCompany(database, table, company),
     publish: () => publishing((place) => publishNow(place)),
     publishNews: async (runId, policy) => {
-      const published = await publishing((place) => publishNews(place, policy, runId));
+      const published = await publishing((place) => publishIfChanged(place, policy, runId));
       keepsWal = published === null;
       return published;
     },

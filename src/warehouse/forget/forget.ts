@@ -9,7 +9,7 @@ import { DuckmirrorError, hasSystemCode } from "../../core/errors.ts";
 import { allEntriesOfOwn, listOwn, readOwnText, replaceFile } from "../../core/files/own-files.ts";
 import { createIdEraser, forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { jsonOrNull } from "../../core/json.ts";
-import { formsOf, isWord } from "../../core/text/forms.ts";
+import { formsOf, isWord } from "../../core/text/escaped-forms.ts";
 import { timeMs } from "../../core/time.ts";
 import { type ForgottenList, keyedForgotten, readForgotten, writeForgotten } from "../archive/forgotten-list.ts";
 import type { Database } from "../duckdb/database.ts";

@@ -4,7 +4,7 @@
 import { z } from "zod";
 import { forgottenId, type IdEraser } from "../../core/forgotten.ts";
 import { isJsonObject, type JsonObject, type JsonValue } from "../../core/json.ts";
-import { formsOf } from "../../core/text/forms.ts";
+import { formsOf } from "../../core/text/escaped-forms.ts";
 import { quoted } from "../../core/text/sql-text.ts";
 import type { ForgottenList } from "../archive/forgotten-list.ts";
 import { textsOf } from "../duckdb/sql-files.ts";

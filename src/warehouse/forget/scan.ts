@@ -8,7 +8,7 @@ import { z } from "zod";
 import { hasSystemCode } from "../../core/errors.ts";
 import { entriesOfOwn, makeFolders, streamOwn } from "../../core/files/own-files.ts";
 import { isTelling } from "../../core/forgotten.ts";
-import { ESCAPED_SIGN, formsInBytes, formsOf, longestForm, samePartOf } from "../../core/text/forms.ts";
+import { ESCAPED_SIGN, formsInBytes, formsOf, longestForm, samePartOf } from "../../core/text/escaped-forms.ts";
 import { literal } from "../../core/text/sql-text.ts";
 import { decodedChunks } from "../archive/read-archive.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";

@@ -93,7 +93,7 @@ const addRedacted = async (tx: Sql, keys: readonly string[], now: number, past: 
 const carryOutDelete = async (tx: Sql, entry: Extract<OtherEntry, { kind: "deleted" }>, past: RedactedChanges) => {
   const { table, runId, now } = entry;
   const log = openChangeLog(tx, past);
-  const deleted = await walks.deleteGone(tx, { table, runId, now, log }, entry.gone);
+  const deleted = await walks.deleteMissing(tx, { table, runId, now, log }, entry.gone);
   await log.end();
   if (entry.walkId !== null) await walks.dropWalk(tx, entry.walkId);
   if (entry.scope !== null) await writeScopeStates(tx, [entry.scope]);
@@ -202,7 +202,7 @@ export const journalledChanges = (
       let gone: readonly walks.MissingRows[] = [];
       const entry = async (): Promise<JournalEntry> => {
         gone = await walks.missingIds(database, { table, walkId, ...(company === undefined ? {} : { company }) });
-        const count = walks.countGone(gone);
+        const count = walks.countMissing(gone);
         // If the walk's keys were dropped meanwhile, every row would count as missing.
         if (count !== expected) throw new TypeError(`${table}: ${count} rows would go, ${expected} were counted`);
         return { kind: "deleted", runId, table, gone, now, walkId, scope };

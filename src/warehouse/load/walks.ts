@@ -156,7 +156,8 @@ export const missingIds = async (sql: Sql, { table, walkId, company }: WalkScope
   );
 };
 
-export const countGone = (gone: readonly MissingRows[]): number => gone.reduce((sum, { ids }) => sum + ids.length, 0);
+export const countMissing = (gone: readonly MissingRows[]): number =>
+  gone.reduce((sum, { ids }) => sum + ids.length, 0);
 
 export interface Deletion {
   readonly table: TableName;
@@ -167,7 +168,7 @@ export interface Deletion {
 }
 
 /** Moves rows to history as deleted. Returns their number; unknown ids do not count. */
-export const deleteGone = async (tx: Sql, deletion: Deletion, gone: readonly MissingRows[]): Promise<number> => {
+export const deleteMissing = async (tx: Sql, deletion: Deletion, gone: readonly MissingRows[]): Promise<number> => {
   let deleted = 0;
   for (const { company, ids } of gone) {
     const { inScope, scopeParams, id } = scopedSql(deletion.table, company ?? undefined);

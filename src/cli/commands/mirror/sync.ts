@@ -35,7 +35,7 @@ export const command = defineCommand({
   run: async (input, context) => {
     // `--help` loads none of it.
     const [{ callersExtent }, { syncJob }, { recordedJob }, { renderSummary }] = await Promise.all([
-      import("../../../../jobs/asked-extent.ts"),
+      import("../../../../jobs/requested-extent.ts"),
       import("../../../../jobs/sync.ts"),
       import("../../recorded-job.ts"),
       import("../../terminal/summary.ts"),

@@ -2,7 +2,7 @@
 // like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { callersExtent } from "../../../../jobs/asked-extent.ts";
+import { callersExtent } from "../../../../jobs/requested-extent.ts";
 import { withParents } from "../../../catalog/streams.ts";
 import { mapAtOnce } from "../../../core/async/map-at-once.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
 import { EXIT } from "../../../core/errors.ts";
-import { visible } from "../../../core/text/forms.ts";
+import { visible } from "../../../core/text/escaped-forms.ts";
 import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
 import type { LeftOut, Position } from "../../../deliver/destination.ts";
 import { leftOutText } from "../../../deliver/notes.ts";

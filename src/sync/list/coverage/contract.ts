@@ -1,5 +1,5 @@
-// Types shared by all strategies: requested reads, received reads, facts about the mirror, the next step. Strategies
-// are pure: they take and return state; the loop in sync/run fetches and loads.
+// Types that all ways of reading a list share (ways/): a requested page, a received page, what the mirror counts, and the next step. Types
+// and schemas only.
 import { z } from "zod";
 
 export const readRequestSchema = z.object({

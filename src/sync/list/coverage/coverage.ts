@@ -1,18 +1,18 @@
-// Coverage: the rows of a changing list that were read without a gap. Pure.
-// A page joins the coverage only by proof: a shared row, an id order that leaves no room between, or a list that has
-// verifiably not changed. If a page does not join, the walk steps back and bridges the gap.
+// Coverage: which rows of a list, which may change meanwhile, its pages have returned without a gap. Pure.
+// A page joins the coverage only by proof: it shares a row with the page before it, ids leave no room between the two, or the list has
+// verifiably not changed. If a page does not join, the walk steps back and requests pages that bridge the gap.
 import { z } from "zod";
 import { type PageRead, type Proof, pageReadSchema } from "./contract.ts";
 import {
-  asksBeyond,
   confirmsCount,
   emptyFromAfter,
-  goesRound,
+  isBeyondEnd,
   isEmptyAgain,
   lapAfter,
   lapSchema,
   noLap,
   provesEnd,
+  repeatsPages,
   totalAfter,
 } from "./list-end.ts";
 import { cannotShare, endOf, type PageSpan, startOf } from "./page-geometry.ts";
@@ -289,8 +289,8 @@ const endWithoutProof = (coverage: Coverage): Coverage => ({
 /** Adds a page: joins it and the pages that waited for it. Pages may arrive in any order. */
 export const addRead = (before: Coverage, read: PageRead, proof: Proof): Coverage => {
   const after = { ...joinAll(before, read, proof), lap: lapAfter(before.lap, read) };
-  const isRepeat = asksBeyond(before, read) && read.ids.every((id) => before.tail.includes(id));
-  if (!after.complete && goesRound(after.lap)) return endWithoutProof(after);
+  const isRepeat = isBeyondEnd(before, read) && read.ids.every((id) => before.tail.includes(id));
+  if (!after.complete && repeatsPages(after.lap)) return endWithoutProof(after);
   if (after.complete || (after.tail.at(-1) !== before.tail.at(-1) && !isRepeat)) return { ...after, idle: 0 };
   // A page that waits for its predecessors is no idle read, unless it waits already.
   const waits = after.waiting.includes(read) && !before.waiting.some((other) => isSamePage(other, read));

@@ -65,7 +65,7 @@ export interface ReadSoFar {
  * True when a request asks for what follows the last known row of a list without a count, or of one whose count may be cut
  * off. Some services refuse such a page instead of returning an empty one.
  */
-export const asksBeyond = ({ end, total, openEnd }: ReadSoFar, request: ReadRequest): boolean =>
+export const isBeyondEnd = ({ end, total, openEnd }: ReadSoFar, request: ReadRequest): boolean =>
   end > 0 && startOf(request) >= end && (total === null || (openEnd && end >= total));
 
 // What the page behind the count shows, where the end of a list is open (`openEnd`).
@@ -129,7 +129,7 @@ export const lapAfter = (lap: Lap, read: PageRead): Lap => {
 };
 
 /** True when the pages come again and again, so reading on brings no further row. */
-export const goesRound = ({ again }: Lap): boolean => again >= MOST_AGAIN;
+export const repeatsPages = ({ again }: Lap): boolean => again >= MOST_AGAIN;
 
 /** What is known of a list where its rows were read to. */
 interface KnownEnd {

@@ -1,4 +1,4 @@
-// The next pages to request of a list, after those that were read without a gap. Pure.
+// Chooses the pages of a list to request next: those after its coverage, or those that bridge a gap in it. Pure; it sends nothing.
 import type { ReadRequest } from "./contract.ts";
 import { type Coverage, touchSuffices } from "./coverage.ts";
 import { isAtCount, isBehindCount } from "./list-end.ts";

@@ -1,10 +1,10 @@
-// Compares a list with the mirror by counts of its parts, within a number of credits. Pure. The parts and their pages are those of
-// counting.ts; here a part may hold more rows than the mirror, too, and parts that agree are halved on, the largest first, because
-// a row that came and one that went balance within a part.
+// Compares a list with the mirror, for `verify`, by the number of rows in parts of it (ranges of days), within a number of credits. Parts
+// with different counts are halved; then, as rows that came and went may balance, so are equal ones, the largest first. Pure;
+// verify/check-parts.ts sends the requests.
 import {
-  type Asked,
   type Compared,
   type Counting,
+  type CountRequest,
   isSame,
   partsOf,
   readOf,
@@ -13,12 +13,12 @@ import {
   undatedFrom,
   within,
 } from "./counting.ts";
-import type { Cut, MirrorFacts, Part } from "./days.ts";
-import { askedFirst } from "./meaning.ts";
+import { firstCountedDay } from "./filter-meaning.ts";
+import type { Cut, Part, RowsPerDay } from "./rows-per-day.ts";
 
 export type ComparingStep =
   /** One request, sorted by the field in descending order. */
-  | ({ readonly kind: "ask" } & Asked)
+  | ({ readonly kind: "ask" } & CountRequest)
   /** The pages of the part were read: rows of it that the mirror holds and they did not return may be gone. */
   | { readonly kind: "settle"; readonly part: Part; readonly seen: readonly string[] }
   /** Every part is compared, or the credits are spent. */
@@ -26,14 +26,14 @@ export type ComparingStep =
   | { readonly kind: "gives-up"; readonly because: string };
 
 /** `limit`: credits. */
-export const startComparing = (facts: MirrorFacts, cut: Cut | null, limit: number): Counting => ({
+export const startComparing = (facts: RowsPerDay, cut: Cut | null, limit: number): Counting => ({
   ...startCounting(facts.rows, facts, cut),
   both: true,
   limit,
 });
 
 /** The part was compared row by row. */
-export const takeCompared = (state: Counting, part: Part): Counting => ({
+export const applyComparison = (state: Counting, part: Part): Counting => ({
   ...state,
   reading: null,
   settled: [...state.settled, part],
@@ -42,7 +42,7 @@ export const takeCompared = (state: Counting, part: Part): Counting => ({
 const isSettled = ({ settled }: Counting, part: Part): boolean => settled.some((each) => isSame(each, part));
 
 /** Parts that are not compared row by row; those that differ first, then the largest. */
-export const openParts = (state: Counting, facts: MirrorFacts): readonly Compared[] => {
+export const openParts = (state: Counting, facts: RowsPerDay): readonly Compared[] => {
   const undated = undatedFrom(facts);
   const isReading = (part: Part) => state.reading !== null && isSame(state.reading, part);
   return partsOf(state, facts)
@@ -57,7 +57,7 @@ export const openParts = (state: Counting, facts: MirrorFacts): readonly Compare
 };
 
 /** The next step. */
-export const nextComparison = (state: Counting, facts: MirrorFacts): ComparingStep => {
+export const nextComparison = (state: Counting, facts: RowsPerDay): ComparingStep => {
   const { fault, head, cut, spent, limit } = state;
   if (fault !== null) return { kind: "gives-up", because: fault };
   if (head === null) return spent >= limit ? { kind: "ends" } : { kind: "ask", day: null, page: 1 };
@@ -69,7 +69,7 @@ export const nextComparison = (state: Counting, facts: MirrorFacts): ComparingSt
   const [first] = open;
   if (first === undefined || spent >= limit) return { kind: "ends" };
   if (cut !== null) return within(state, facts, first);
-  const day = askedFirst(facts.days, Math.abs(facts.rows - state.total) + SLACK);
+  const day = firstCountedDay(facts.days, Math.abs(facts.rows - state.total) + SLACK);
   if (day === null) return { kind: "gives-up", because: "no day has enough rows to show what the filter means" };
   return { kind: "ask", day, page: 1 };
 };

@@ -7,9 +7,10 @@
 //
 // One filter cuts the list, `before` a day, so every row lies in exactly one part. Pages are sorted by the same field: the pages
 // `before` the upper boundary, down to the lower one, are the part, and the first of them came with the count of the boundary.
-import { type Cut, DAY_MS, isBefore, type MirrorFacts, middleDay, type Part, rowsBefore } from "./days.ts";
-import { askedFirst, type CountedPage, faultOf, meaningOf } from "./meaning.ts";
-import { isRead, priceOfCounting } from "./price.ts";
+
+import { isRead, priceOfCounting } from "./counting-price.ts";
+import { type CountedPage, faultOf, firstCountedDay, meaningOf } from "./filter-meaning.ts";
+import { type Cut, DAY_MS, isBefore, middleDay, type Part, type RowsPerDay, rowsBefore } from "./rows-per-day.ts";
 
 /** A boundary and the service's rows before it. */
 interface Boundary {
@@ -52,14 +53,14 @@ export interface Counting {
 }
 
 /** `day` null: of the whole list. */
-export interface Asked {
+export interface CountRequest {
   readonly day: number | null;
   readonly page: number;
 }
 
 export type CountingStep =
   /** One request, sorted by the field in descending order. */
-  | ({ readonly kind: "ask" } & Asked)
+  | ({ readonly kind: "ask" } & CountRequest)
   /** Rows of the part that the mirror holds and the pages did not return are suspects; `most` of them are gone. */
   | { readonly kind: "settle"; readonly part: Part; readonly seen: readonly string[]; readonly most: number }
   | { readonly kind: "agrees" }
@@ -70,7 +71,7 @@ export const SLACK = 2;
 /** Credits beyond the price, so that a search that goes on as expected is not broken off. */
 const limitOf = (price: number): number => Math.ceil(price * 1.25) + 3;
 
-export const startCounting = (total: number, facts: MirrorFacts, cut: Cut | null): Counting => ({
+export const startCounting = (total: number, facts: RowsPerDay, cut: Cut | null): Counting => ({
   total,
   head: null,
   cut,
@@ -101,7 +102,7 @@ export interface Compared extends Part {
 /** The parts between the boundaries, newest first. */
 export const partsOf = (
   { total, head, cut, boundaries }: Counting,
-  { rows, days }: MirrorFacts,
+  { rows, days }: RowsPerDay,
 ): readonly Compared[] => {
   const ends = [
     { day: null, count: 0, mirrored: 0, page: null },
@@ -130,15 +131,15 @@ const RECOUNT: CountingStep = { kind: "ask", day: null, page: 1 };
 const giveUp = (because: string): CountingStep => ({ kind: "gives-up", because });
 
 /** The first count, which shows what the filter means. */
-const probe = ({ days }: MirrorFacts, gone: number): CountingStep => {
-  const day = askedFirst(days, gone);
+const probe = ({ days }: RowsPerDay, gone: number): CountingStep => {
+  const day = firstCountedDay(days, gone);
   return day === null ? giveUp("no day has enough rows to show what the filter means") : { kind: "ask", day, page: 1 };
 };
 
 /** The reading with one more page of the part. */
 const withPage = (
   { cut }: Counting,
-  { pageSize }: MirrorFacts,
+  { pageSize }: RowsPerDay,
   { from, to, upTo, count }: Compared,
   soFar: Pick<Reading, "page" | "ids" | "rows">,
   { ids, times }: Pick<CountedPage, "ids" | "times">,
@@ -152,20 +153,20 @@ const withPage = (
 };
 
 /** The part as far as it was read; null: not at all. */
-export const readOf = (state: Counting, facts: MirrorFacts, part: Compared): Reading | null => {
+export const readOf = (state: Counting, facts: RowsPerDay, part: Compared): Reading | null => {
   if (state.reading !== null && isSame(state.reading, part)) return state.reading;
   return part.page === null ? null : withPage(state, facts, part, { page: 0, ids: [], rows: 0 }, part.page);
 };
 
 /** First day after all dated rows, if the list has rows without a date: these are no part of what pages by date show. */
-export const undatedFrom = ({ rows, days }: MirrorFacts): number | null => {
+export const undatedFrom = ({ rows, days }: RowsPerDay): number | null => {
   const last = days.at(-1);
   const dated = days.reduce((sum, day) => sum + day.rows, 0);
   return last === undefined || dated >= rows ? null : last.day + DAY_MS;
 };
 
 /** Reads the part on, or halves it. A part that does not differ is read only where it cannot be halved. */
-export const within = (state: Counting, facts: MirrorFacts, part: Compared): { readonly kind: "ask" } & Asked => {
+export const within = (state: Counting, facts: RowsPerDay, part: Compared): { readonly kind: "ask" } & CountRequest => {
   const { to, least, most, count, difference } = part;
   const undated = to === null ? undatedFrom(facts) : null;
   if (undated !== null) return { kind: "ask", day: undated, page: 1 };
@@ -179,7 +180,7 @@ export const within = (state: Counting, facts: MirrorFacts, part: Compared): { r
 };
 
 /** Settles the part if it was read, else reads it on or halves it. */
-const find = (state: Counting, facts: MirrorFacts, part: Compared): CountingStep => {
+const find = (state: Counting, facts: RowsPerDay, part: Compared): CountingStep => {
   const { from, to, difference } = part;
   const read = readOf(state, facts, part);
   if (read?.ended === true) return { kind: "settle", part: { from, to }, seen: read.ids, most: difference };
@@ -189,7 +190,7 @@ const find = (state: Counting, facts: MirrorFacts, part: Compared): CountingStep
 };
 
 /** The next step. */
-export const nextCount = (state: Counting, facts: MirrorFacts): CountingStep => {
+export const nextCount = (state: Counting, facts: RowsPerDay): CountingStep => {
   const { total, spent, limit, settled, fault, recounted, cut } = state;
   const gone = facts.rows - total;
   if (fault !== null) return giveUp(fault);
@@ -203,7 +204,12 @@ export const nextCount = (state: Counting, facts: MirrorFacts): CountingStep => 
 };
 
 /** Adds the answer to a step that asked. */
-export const takeAsked = (state: Counting, facts: MirrorFacts, { day, page }: Asked, answer: CountedPage): Counting => {
+export const applyCount = (
+  state: Counting,
+  facts: RowsPerDay,
+  { day, page }: CountRequest,
+  answer: CountedPage,
+): Counting => {
   const paid = { ...state, spent: state.spent + 1 };
   const fault = faultOf(answer, day);
   if (fault !== null || answer.total === null) return { ...paid, fault };
@@ -236,7 +242,7 @@ export const takeAsked = (state: Counting, facts: MirrorFacts, { day, page }: As
  * The part was settled: rows of it that are gone were deleted. If it still differs, a row below it went after its lower boundary was
  * counted, so the boundaries below are counted anew, once.
  */
-export const takeSettled = (state: Counting, facts: MirrorFacts, part: Part): Counting => {
+export const applySettled = (state: Counting, facts: RowsPerDay, part: Part): Counting => {
   const next = { ...state, reading: null, settled: [...state.settled, part] };
   const { from } = part;
   const differs = partsOf(next, facts).some((each) => isSame(each, part) && each.difference > 0);

@@ -1,5 +1,5 @@
-// Strategy watermark: reads newest changes first until a page is older than the watermark; then the counts must
-// agree. Pure. Verifies that the service sorts; if not, it asks for a walk and for storing this fact.
+// Way of reading `watermark`, for incremental reads: pages of the newest changes until one is older than the watermark; then the counts of
+// service and mirror must agree. Detects a service that does not sort, and asks for a walk instead. Pure.
 import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";

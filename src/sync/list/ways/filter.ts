@@ -1,6 +1,6 @@
-// Strategy filter: reads the records that a date filter returns; their count must equal the mirror's for the same
-// filter. Before that, a page of the whole list shows its count: the filter shows neither deletes nor undated records.
-// Pure. For a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`).
+// Way of reading `filter`, for a list that cannot be sorted by its change date (contacts, `lastChangeDetectedAfter`): the records that a
+// date filter returns. Their count must equal the mirror's for the same filter. First a page of the whole list shows the whole count,
+// because the filter shows neither deletes nor undated records. Pure.
 import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";

@@ -1,5 +1,5 @@
-// Strategy log: reads an append-only list (the service's request history) from its newest end to the first known
-// id, the first time to its other end. Pure. Never deletes: the mirror keeps entries that the service drops.
+// Way of reading `log`, for an append-only list (the service's request history): from its newest entry to the first known id; the first
+// time to its other end. Never deletes: the mirror keeps entries that the service drops. Pure.
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { isDescending } from "../coverage/coverage.ts";

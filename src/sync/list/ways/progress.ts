@@ -1,6 +1,6 @@
-// Progress of one list in any way of reading: adds a page, returns the next step, converts the progress to a stored cursor and back.
-// It calls the functions of walk.ts, changes.ts, filter.ts or log.ts. Stored state is validated on reading, because another version of
-// the program may have written it. Pure.
+// Progress of reading one list, in whichever way it is read: passes a page to walk.ts, changes.ts, filter.ts or log.ts, returns their next
+// step, and converts the progress to a stored cursor and back. A stored cursor is validated, because another version of the program may
+// have written it. Pure.
 import { z } from "zod";
 import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "../coverage/coverage.ts";

@@ -1,6 +1,5 @@
-// Strategy walk: reads every page of a list so that no row is skipped unnoticed, and decides whether it adds up. Strategy known
-// is a walk that ends where a page holds nothing new.
-// Pure. Only a walk that adds up may delete (invariant I3). docs/decisions/paging.md.
+// Ways of reading `walk` (every page of a list, so that no row is skipped unnoticed) and `known` (until a page holds nothing new). Decides
+// whether a walk adds up; only such a walk may delete (invariant I3). Pure. docs/decisions/paging.md.
 import { z } from "zod";
 import {
   type MirrorFacts,

@@ -1,5 +1,5 @@
-// Prices of opt-in content that is not configured yet, and in words: free if it comes with the list, else a request per record. Earlier
-// responses have shown which content the service grants (rows/granted-fields.ts). Pure.
+// Estimates for `plan` what opt-in content that is not configured yet would cost: nothing if it comes with the list, else a request per
+// record. Also as text. Pure.
 import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { type Context, stateKey } from "../candidate.ts";

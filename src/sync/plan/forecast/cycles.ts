@@ -1,8 +1,8 @@
-// Recurring work of a mirror: what is read how often while the source does not change, and when next. Pure.
+// Cost of routine work for the forecast: what a mirror reads how often while nothing changes at the service, and when next. Pure.
 import { type StreamName, type StreamSpec, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { overlappingPages } from "../../list/coverage/page-geometry.ts";
 import { type Candidate, type Context, maxAge, pagesOf, stateKey, walkPages } from "../candidate.ts";
-import { askable } from "../due.ts";
+import { permittedStreams } from "../due.ts";
 import { usageScopes } from "../usage-scopes.ts";
 import { readsProfiles, totalOf, unreadAccounts } from "./follow-up.ts";
 
@@ -82,7 +82,7 @@ export const cyclesOf = (input: CycleInput): readonly Cycle[] => {
   const companies = [...new Set([...tracked, ...followed])];
   const unresolved = options.companies.length - new Set(view.inputs.map(({ input: name }) => name)).size;
   const newInputs = Math.max(0, unresolved);
-  return askable(context).flatMap((name): readonly Cycle[] => {
+  return permittedStreams(context).flatMap((name): readonly Cycle[] => {
     const stream = streamSpec(name);
     switch (stream.scope) {
       case "company":

@@ -1,13 +1,13 @@
-// Work that is not due yet but that a sync finds on its way: companies and insights of accounts that are not read yet,
-// lists of inputs that are not resolved yet, and what changes bring. Pure.
+// Work that is not due yet, but that the next sync causes itself, for the forecast: companies and insights of new accounts, lists of inputs
+// that it resolves, details of changes. Pure.
 import { COMPANY_LISTS, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
-import { initialShape } from "../../list/form.ts";
+import { initialForm } from "../../list/form.ts";
 import { namedOnDemand } from "../../request/calls.ts";
 import { isChoiceOpen } from "../../rows/granted-fields.ts";
 import { INPUT_SCOPE } from "../../rows/loads.ts";
 import { type Candidate, type Context, pagesOf, stateKey } from "../candidate.ts";
 import { embedsCompanies } from "../companies.ts";
-import { askable } from "../due.ts";
+import { permittedStreams } from "../due.ts";
 import { historyEntries } from "../organization.ts";
 import { HISTORY_SCOPE } from "../usage-scopes.ts";
 import { daysSinceRead, expectedFollowUps, type Rates } from "./past-runs.ts";
@@ -34,7 +34,7 @@ export const totalOf = ({ view, options }: Context, stream: StreamName): number 
 
 /** Accounts that a walk is going to read for the first time; null: not known how many. */
 export const unreadAccounts = (context: Context): number | null => {
-  if (!askable(context).includes("accounts")) return 0;
+  if (!permittedStreams(context).includes("accounts")) return 0;
   if (context.view.states.get(stateKey("accounts", ""))?.walkedAt != null) return 0;
   const total = totalOf(context, "accounts");
   return total === null ? null : Math.max(0, total - context.view.accounts.length);
@@ -80,7 +80,7 @@ export const followUpsOf = (context: Context, due: readonly Candidate[], rates: 
 /** The page that is asked for twice, because the default response may lack fields that API.md calls optional. */
 const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp => {
   const stream = streamSpec("signals");
-  const shape = options.shapes.get(stream.name) ?? initialShape(1);
+  const shape = options.shapes.get(stream.name) ?? initialForm(1);
   const isRead = due.some((candidate) => candidate.stream === stream.name && candidate.mode === "walk");
   const twice = isRead && isChoiceOpen(shape) && namedOnDemand(stream, shape, options).length > 0;
   return once(
@@ -91,7 +91,7 @@ const askedTwice = ({ options }: Context, due: readonly Candidate[]): FollowUp =
 };
 
 const foreseen = (context: Context, due: readonly Candidate[], rates: Rates): readonly FollowUp[] => {
-  const streams = askable(context);
+  const streams = permittedStreams(context);
   const days = daysSinceRead(context.view);
   const reads = (stream: StreamName) => due.some((candidate) => candidate.stream === stream);
   const unread = reads("accounts") ? (unreadAccounts(context) ?? 0) : 0;

@@ -1,5 +1,5 @@
-// Forecast of a plan's requests, per stream and in total. Pure. Stored with the run, so that its error can be
-// measured.
+// Forecast of the requests and credits of a plan, per stream and in total, with reasons. Stored with the run, so that its error can be
+// measured later. Pure.
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import type { JsonObject } from "../../../core/json.ts";

@@ -1,11 +1,12 @@
-// Outlook: long-term cost of keeping the mirror fresh, per stream, and what a plan leaves until the reset. Pure.
+// Outlook for `plan`: what it costs per stream to keep the mirror fresh in the long term, and what is left of the credits until the reset.
+// Pure.
 import { type RollOver, UNKNOWN_ROLL_OVER } from "../../../budget/credits/roll-over.ts";
 import type { Pacing } from "../../../budget/rate/limiter.ts";
 import { vocabulary } from "../../../catalog/field-rules.ts";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { type Candidate, type Context, maxAge } from "../candidate.ts";
 import type { Credits } from "../credits.ts";
-import { askable } from "../due.ts";
+import { permittedStreams } from "../due.ts";
 import { byWorth } from "../worth.ts";
 import { type Cycle, creditsPerDay, creditsUntil, cyclesOf, detailsPerSignal } from "./cycles.ts";
 import type { Forecast } from "./forecast.ts";
@@ -131,7 +132,7 @@ const perStream = (input: OutlookInput, cycles: readonly Cycle[]): readonly Stre
   const steady = creditsPerDay(cycles);
   const without = withContent([]);
   const all = withContent(vocabulary().content);
-  return askable(context).map((stream) => ({
+  return permittedStreams(context).map((stream) => ({
     stream,
     creditsPerDay: tenth(steady.get(stream) ?? 0),
     changesPerDay: tenth(changes(stream)),
@@ -156,7 +157,7 @@ const needsUntil = (input: OutlookInput, cycles: readonly Cycle[], end: number) 
   creditsUntil(cycles, now, end, add);
   // The plan holds the changes up to now; each later sync meets those since the one before.
   const later = Math.max(0, Math.floor((end - now - 1) / syncEveryMs) * syncEveryMs) / DAY_MS;
-  for (const stream of askable(context)) {
+  for (const stream of permittedStreams(context)) {
     for (let day = 0; day < later; day++) add(stream, day, changes(stream) * Math.min(1, later - day));
   }
   return { perDay, perStream };

@@ -1,4 +1,5 @@
-// Estimates from earlier syncs how much work will follow from the changes that the next sync finds. Pure but for `readPastRuns`.
+// Estimates from earlier syncs how much follow-up work the changes of the next sync will bring. Pure, except for `readPastRuns`, which
+// reads them from the mirror.
 import { z } from "zod";
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import type { Database } from "../../../warehouse/duckdb/database.ts";

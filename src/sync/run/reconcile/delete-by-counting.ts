@@ -5,16 +5,16 @@ import type { ScopedTable } from "../../../catalog/tables.ts";
 import { counted } from "../../../core/text/units.ts";
 import { filterDate } from "../../../core/time.ts";
 import {
-  type Asked,
+  applyCount,
+  applySettled,
   type Counting,
   type CountingStep,
+  type CountRequest,
   nextCount,
   startCounting,
-  takeAsked,
-  takeSettled,
 } from "../../list/parts/counting.ts";
-import { boundOf, type MirrorFacts } from "../../list/parts/days.ts";
-import type { CountedPage } from "../../list/parts/meaning.ts";
+import { isWorthCounting, MOST_GONE, priceOfCounting } from "../../list/parts/counting-price.ts";
+import type { CountedPage } from "../../list/parts/filter-meaning.ts";
 import {
   afterCut,
   afterFailure,
@@ -25,8 +25,8 @@ import {
   filterOf,
   isUsable,
   resumeCounting,
-} from "../../list/parts/memory.ts";
-import { isWorthCounting, MOST_GONE, priceOfCounting } from "../../list/parts/price.ts";
+} from "../../list/parts/filter-memory.ts";
+import { boundOf, type RowsPerDay } from "../../list/parts/rows-per-day.ts";
 import { acceptedGap, liveOf } from "../../list/state.ts";
 import { partCall } from "../../request/calls.ts";
 import { idOf, timeOf } from "../../rows/loads.ts";
@@ -71,13 +71,16 @@ const countOf = ({ state }: OpenList): number | null => {
 
 export const rowsOf = ({ state }: OpenList): number => liveOf(state).rows;
 
-export const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<MirrorFacts> => {
+export const factsOf = async ({ run, list, name, part: { field } }: Search): Promise<RowsPerDay> => {
   const days = await run.deps.warehouse.rowsPerDay({ table: name, field });
   return { rows: rowsOf(list), days, pageSize: run.forms.ofStream(name).perPage };
 };
 
 /** Asks for one page. Its rows are loaded, whatever the search makes of them. A search belongs to the reading of changes that began it. */
-export const ask = async ({ run, list, name, part }: Search, { day, page }: Asked): Promise<CountedPage | Obstacle> => {
+export const ask = async (
+  { run, list, name, part }: Search,
+  { day, page }: CountRequest,
+): Promise<CountedPage | Obstacle> => {
   const shape = run.forms.ofStream(name);
   const call = partCall(list.stream, { ...part, day: day === null ? null : filterDate(day) }, page, shape, run.options);
   const granted = call.query.onlyWithFields === undefined ? shape.inDefault : shape.grants;
@@ -140,13 +143,13 @@ const runSearch = async (
       const answer = await ask(search, step);
       if ("kind" in answer) return { state, end: answer };
       facts = await factsOf(search);
-      state = takeAsked(state, facts, step, answer);
+      state = applyCount(state, facts, step, answer);
       continue;
     }
     const obstacle = await settlePart(search, state, step, state.settled.length > 0);
     if (obstacle !== null) return { state, end: obstacle };
     facts = await factsOf(search);
-    state = takeSettled(state, facts, step.part);
+    state = applySettled(state, facts, step.part);
   }
 };
 

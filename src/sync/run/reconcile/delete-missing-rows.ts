@@ -125,7 +125,7 @@ const refuse = async (run: Run<"ends">, scopes: readonly MissingRows[], error: D
 export const leaveUndecided = async (run: Run<"ends">, list: OpenList): Promise<void> => {
   list.transition({ kind: "believed-no-more" });
   await run.ends.commit(walkingState(list.state, run.runId));
-  run.ends.putOff(list);
+  run.ends.postpone(list);
 };
 
 const apply = async (run: Run<"ends" | "forms" | "stats" | "work">, { list, missing }: MissingRows) => {

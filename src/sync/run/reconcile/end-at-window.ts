@@ -1,8 +1,8 @@
-// Ends lists that the service never returns to their end (a search window, list/window.ts): stores the row at which walks stop, and
+// Ends lists that the service never returns to their end (a search window, list/search-window.ts): stores the row at which walks stop, and
 // ends the list as `unconfirmed`, with that reason, instead of paying for another walk. docs/decisions/end-of-a-list.md.
 import { counted } from "../../../core/text/units.ts";
+import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/search-window.ts";
 import { type Live, liveOf, progressOf, uncountable, unreadIn } from "../../list/state.ts";
-import { endsAtWindow, endsThereAgain, type WalkEnd, windowAfter } from "../../list/window.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";

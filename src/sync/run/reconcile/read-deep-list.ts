@@ -2,9 +2,9 @@
 // the service goes; the day of the last row begins the next part. docs/decisions/end-of-a-list.md.
 import type { DuckmirrorError } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
-import { CUTS, DAY_MS, type MirrorFacts, rowsBefore } from "../../list/parts/days.ts";
-import { type CountedPage, faultOf } from "../../list/parts/meaning.ts";
-import { afterFailure, type CountingMemory, countingMemory, countingName } from "../../list/parts/memory.ts";
+import { type CountedPage, faultOf } from "../../list/parts/filter-meaning.ts";
+import { afterFailure, type CountingMemory, countingMemory, countingName } from "../../list/parts/filter-memory.ts";
+import { CUTS, DAY_MS, type RowsPerDay, rowsBefore } from "../../list/parts/rows-per-day.ts";
 import { unconfirmedIn } from "../state/completeness.ts";
 import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
@@ -56,7 +56,7 @@ const readPart = async (search: Search, day: number | null, depth: Depth, size: 
 const beginning = async (
   search: Search,
   { total }: Depth,
-  { rows, days }: MirrorFacts,
+  { rows, days }: RowsPerDay,
 ): Promise<number | null | Obstacle> => {
   const day = days.find((each) => rowsBefore(days, "inclusive", each.day) * 4 >= rows)?.day ?? null;
   if (day === null) return null;

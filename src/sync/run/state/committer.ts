@@ -1,6 +1,6 @@
-// Committer: collects arrivals and writes them in one transaction: rows, scope states, request ledger (invariant I1).
-// While one batch is written, the next is collected, so fetching and loading overlap. While the rate limit decides the
-// pace, arrivals that lead to no request wait for each other: docs/decisions/loading.md.
+// Committer: collects responses ("arrivals") and writes several of them in one transaction: rows, scope states, request ledger (invariant
+// I1). While one batch is written, the next is collected. While the rate limit decides the pace, arrivals wait for each other:
+// docs/decisions/loading.md.
 
 import type { Clock } from "../../../core/clock.ts";
 import type { Archive } from "../../../warehouse/archive/archive.ts";

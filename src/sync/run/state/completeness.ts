@@ -1,6 +1,5 @@
-// Completeness: rows left unconfirmed by a walk that did not add up, and each stream's completeness in a run's
-// report. A stream is complete when each of its lists was proven complete (marts.freshness) and this run left none of
-// its work.
+// Completeness of each stream in a run's report: complete if each of its lists was proven complete (marts.freshness) and this run left none
+// of its work. Also counts the rows that a walk which did not add up leaves unconfirmed.
 import { z } from "zod";
 import type { StreamName, StreamSpec } from "../../../catalog/streams.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";

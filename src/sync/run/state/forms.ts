@@ -1,10 +1,10 @@
-// Holds the form (page size, order, filters, embedded records) in which a run requests each list, and what the answers have shown of it.
-// A stream's form changes by `use` and `store` only; a single list's form by its trials.
+// The form (list/form.ts) in which a run requests each list, and what the responses have shown of it. All lists of a stream share one form,
+// which changes by `use` and `store` only; a single list may try others.
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
 import type { Beginning } from "../../list/events.ts";
-import { initialShape, type ListShape } from "../../list/form.ts";
+import { initialForm, type ListForm } from "../../list/form.ts";
 import { progressOf } from "../../list/state.ts";
 import { filtersOf } from "../../rows/row-scope.ts";
 import type { OpenList } from "./open-list.ts";
@@ -27,26 +27,26 @@ export interface FormsOptions {
   readonly largestPage: number;
   readonly rowScope: RowScope;
   /** Keeps a stream's form for the next sync. */
-  readonly remember: (stream: StreamName, form: ListShape) => Promise<void>;
+  readonly remember: (stream: StreamName, form: ListForm) => Promise<void>;
 }
 
 export class Forms {
   readonly #options: FormsOptions;
-  readonly #ofStreams: Map<StreamName, ListShape>;
-  readonly ofStreams: ReadonlyMap<StreamName, ListShape>;
+  readonly #ofStreams: Map<StreamName, ListForm>;
+  readonly ofStreams: ReadonlyMap<StreamName, ListForm>;
   /** Streams for which the setting `scope` has filters that the service takes. */
   readonly #scoped: ReadonlySet<StreamName>;
   /** Rows of the largest page of each stream that the service has returned in this run. */
   readonly #largest = new Map<StreamName, number>();
   /** Form of each stream before smaller pages were asked for in this run; null: pages of every size failed. */
-  readonly #beforeSmaller = new Map<StreamName, ListShape | null>();
+  readonly #beforeSmaller = new Map<StreamName, ListForm | null>();
   // Forms that one list or record of many is asked for in after its own refusals. The others may be returned in their stream's form,
   // so the tried form becomes the stream's only if nothing of its kind was returned in the stream's form in this run.
-  readonly #tried = new Map<OpenList, ListShape>();
+  readonly #tried = new Map<OpenList, ListForm>();
   readonly #returnedInStreams = new Set<string>();
   readonly #inVain = new Map<string, number>();
 
-  constructor(stored: ReadonlyMap<StreamName, ListShape>, options: FormsOptions) {
+  constructor(stored: ReadonlyMap<StreamName, ListForm>, options: FormsOptions) {
     this.#ofStreams = new Map(stored);
     this.ofStreams = this.#ofStreams;
     this.#options = options;
@@ -54,12 +54,12 @@ export class Forms {
   }
 
   /** The stream's form; if unknown, the start form with the largest page. */
-  ofStream(stream: StreamName): ListShape {
-    return this.#ofStreams.get(stream) ?? initialShape(this.#options.largestPage);
+  ofStream(stream: StreamName): ListForm {
+    return this.#ofStreams.get(stream) ?? initialForm(this.#options.largestPage);
   }
 
   /** The form that the list is asked for in: its own after its own refusals, else that of its stream. */
-  of(list: OpenList): ListShape {
+  of(list: OpenList): ListForm {
     return this.#tried.get(list) ?? this.ofStream(list.stream.name);
   }
 
@@ -69,19 +69,19 @@ export class Forms {
   }
 
   /** Forms of lists that returned a page. Those of single records know no page size. */
-  ofLists(): readonly ListShape[] {
+  ofLists(): readonly ListForm[] {
     return [...this.#ofStreams].flatMap(([name, form]) =>
       form.settled && streamSpec(name).list !== undefined ? [form] : [],
     );
   }
 
   /** The stream is asked for in this form in this run. */
-  use(stream: StreamName, form: ListShape): void {
+  use(stream: StreamName, form: ListForm): void {
     this.#ofStreams.set(stream, form);
   }
 
   /** The stream is asked for in this form, also by the next sync. */
-  async store(stream: StreamName, form: ListShape): Promise<void> {
+  async store(stream: StreamName, form: ListForm): Promise<void> {
     this.use(stream, form);
     await this.#options.remember(stream, form);
   }
@@ -101,11 +101,11 @@ export class Forms {
   }
 
   /** The stream's form before smaller pages were asked for; null: pages of every size failed; undefined: none were. */
-  beforeSmaller(stream: StreamName): ListShape | null | undefined {
+  beforeSmaller(stream: StreamName): ListForm | null | undefined {
     return this.#beforeSmaller.get(stream);
   }
 
-  noteSmaller(stream: StreamName, before: ListShape | null): void {
+  noteSmaller(stream: StreamName, before: ListForm | null): void {
     this.#beforeSmaller.set(stream, before);
   }
 
@@ -120,7 +120,7 @@ export class Forms {
     return this.hasOwn(list) || (this.#inVain.get(kindOf(list)) ?? 0) < most;
   }
 
-  try(list: OpenList, form: ListShape): void {
+  try(list: OpenList, form: ListForm): void {
     this.#tried.set(list, form);
   }
 
@@ -134,7 +134,7 @@ export class Forms {
    * The list was returned, in `form` if it is one of its own. `own`: others are returned in the stream's form, so it
    * keeps this one for itself. `stream`: it is the stream's form now, or was.
    */
-  returned(list: OpenList, form: ListShape): "own" | "stream" {
+  returned(list: OpenList, form: ListForm): "own" | "stream" {
     const kind = kindOf(list);
     if (this.hasOwn(list) && isOneOfMany(list) && this.#returnedInStreams.has(kind)) {
       this.#tried.set(list, form);

@@ -1,5 +1,5 @@
-// Ends lists of a run: closes, fails or postpones a list, stores its state, and notes in the other parts of the run what follows
-// (counts, completeness, further work).
+// Ends lists of a run: finishes, closes, fails or postpones a list, stores its state in the mirror, and updates the run's counts,
+// completeness and suspected deletions.
 import { streamSpec } from "../../../catalog/streams.ts";
 import { type DuckmirrorError, withHint } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";
@@ -131,7 +131,7 @@ export class ListEnds {
   }
 
   /** Leaves the list unfinished; the next run continues it. */
-  putOff(list: OpenList): void {
+  postpone(list: OpenList): void {
     if (isActive(list.state)) for (const read of list.state.requests.unsent) list.transition({ kind: "lost", read });
     this.#run.work.drop(list);
     this.#run.stats.leave(list.candidate.stream);

@@ -8,7 +8,7 @@ import type { KnownTier, TierEvidence } from "../../../core/state/tier.ts";
 import type { Tracer } from "../../../core/tracing.ts";
 import type { ArchiveStore } from "../../../warehouse/archive/read-archive.ts";
 import type { ArchiveLimits } from "../../../warehouse/file/baseline/archive-limits.ts";
-import type { PublishPolicy } from "../../../warehouse/file/publish-news.ts";
+import type { PublishPolicy } from "../../../warehouse/file/publish-if-changed.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
 import type { PlanOptions } from "../../plan/make-plan.ts";
 import type { CallOptions } from "../../request/calls.ts";

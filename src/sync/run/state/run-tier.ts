@@ -1,5 +1,5 @@
-// The organization's access tier (API.md, "Access tiers") as a run knows it. Pages and refused deletes change it. Empty lists of a
-// lowered tier must not delete mirrored rows.
+// The organization's access tier (API.md, "Access tiers") during a run. Pages and refused deletes change it. Protects mirrored rows: empty
+// lists of a lowered tier must not delete them.
 import { ORGANIZATION_LISTS, streamSpec } from "../../../catalog/streams.ts";
 import {
   accessOf,
@@ -12,7 +12,7 @@ import {
 import type { PageRead } from "../../list/coverage/contract.ts";
 import { readingOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
-import { rememberTier } from "../../plan/remembered.ts";
+import { storeTier } from "../../plan/capabilities.ts";
 import type { Forms } from "./forms.ts";
 import type { OpenList } from "./open-list.ts";
 import type { RunConstants } from "./run-input.ts";
@@ -72,7 +72,7 @@ export class RunTier {
     const evidence = this.#evidenceOf(list, page);
     if (evidence !== null && isNews(this.#known, evidence, deps.clock.now())) {
       this.#known = await deps.tier.learn(evidence);
-      await rememberTier(deps.warehouse, this.#known, deps.clock.now());
+      await storeTier(deps.warehouse, this.#known, deps.clock.now());
       if (this.#known?.tier !== before) this.announce();
     }
     // Work that waited for the account list's first page becomes due.

@@ -1,17 +1,16 @@
-// Keeps `_in_scope` of accounts, contacts and signals true to the setting `scope`. Of a list that is read with filters, the
-// marked rows are those that the list returned last: its counts are compared with them. A list that is read whole
-// counts all of its rows during a run; its rows are marked at the end of the run (docs/decisions/row-scope.md).
+// Updates the column `_in_scope` of accounts, contacts and signals, which says whether the setting `scope` includes a row: of a list read
+// with filters, the rows that it returned last. Counts of the list are compared with them. docs/decisions/row-scope.md.
 import { z } from "zod";
 import { SCOPED_TABLES, type ScopedTable } from "../../../catalog/tables.ts";
 import type { RowScope } from "../../../core/config/planning/scope-settings.ts";
 import { quoted } from "../../../core/text/sql-text.ts";
 import type { Warehouse } from "../../../warehouse/file/warehouse.ts";
-import type { ListShape } from "../../list/form.ts";
+import type { ListForm } from "../../list/form.ts";
 import { unreadState } from "../../list/stored-state.ts";
-import { changedScopes, rememberScope, rememberShape } from "../../plan/remembered.ts";
+import { changedScopes, storeForm, storeScope } from "../../plan/capabilities.ts";
 import { filtersOf, isScoped, outsideOf } from "../../rows/row-scope.ts";
 
-type Shapes = ReadonlyMap<string, ListShape>;
+type Shapes = ReadonlyMap<string, ListForm>;
 
 export interface ScopeRun {
   readonly warehouse: Warehouse;
@@ -35,18 +34,18 @@ const beginScope = async ({ warehouse, rowScope, runId, now }: ScopeRun, table: 
   const known = (await warehouse.scopeStates(table)).some(({ scope }) => scope === "");
   const scopes = known ? [unreadState(table, "", runId)] : [];
   await warehouse.commit({ runId, loads: [], requests: [], scopes, quota: null });
-  await rememberScope(warehouse, rowScope, table, now);
+  await storeScope(warehouse, rowScope, table, now);
 };
 
 /** Prepares a run: a list whose scope has changed is read completely. */
-export const openScope = async (run: ScopeRun, shapes: Map<string, ListShape>): Promise<void> => {
+export const openScope = async (run: ScopeRun, shapes: Map<string, ListForm>): Promise<void> => {
   const { warehouse, rowScope, now } = run;
   for (const table of changedScopes(await warehouse.capabilities(), rowScope)) {
     await beginScope(run, table);
     const shape = shapes.get(table);
     if (shape?.filters === false) {
       shapes.set(table, { ...shape, filters: true });
-      await rememberShape(warehouse, table, { ...shape, filters: true }, now);
+      await storeForm(warehouse, table, { ...shape, filters: true }, now);
     }
   }
   for (const table of SCOPED_TABLES)

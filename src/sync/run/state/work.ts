@@ -1,5 +1,5 @@
-// The lists and records that a run reads now, and those that it has begun or finished. backlog.ts takes and begins them, list-ends.ts
-// removes them. A function that makes other lists due asks for a new plan here.
+// The lists and records that a run reads now, and the keys of those that it has begun or finished. backlog.ts begins them, list-ends.ts
+// removes them. Code that makes other lists due requests a new plan here (`planAgain`).
 import { ORGANIZATION_LISTS, type StreamName } from "../../../catalog/streams.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { isExcerpt, liveOf, progressOf } from "../../list/state.ts";

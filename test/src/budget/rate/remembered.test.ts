@@ -2,7 +2,7 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { recallLimiter, rememberLimiter } from "../../../../src/budget/rate/learned.ts";
+import { recallLimiter, rememberLimiter } from "../../../../src/budget/rate/learned-limits.ts";
 import { observeRate, takeSlot } from "../../../../src/budget/rate/limiter.ts";
 import { startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { startShared } from "../../../../src/budget/rate/windows.ts";

@@ -8,7 +8,7 @@ import { lookupLines } from "../../../../src/cli/terminal/lookup-json.ts";
 import { createLiveArea, createLiveProgress } from "../../../../src/cli/terminal/progress.ts";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { createAsker, outputWidth } from "../../../../src/cli/terminal/terminal.ts";
-import { nothingFound } from "../../../../src/sync/lookup/mirror-answer.ts";
+import { nothingFound } from "../../../../src/sync/lookup/lookup-in-mirror.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { anOrganization } from "../../../support/fake-data.ts";
 import { createFakeService, type Row } from "../../../support/fake-service.ts";

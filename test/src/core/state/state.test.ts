@@ -1,7 +1,7 @@
 // Small state files: what checks saw, followed inputs, the tier, and answers that could not be used. Shows P21.
 import { describe, expect, test } from "vitest";
-import { learnChecked, readChecked } from "../../../../src/core/state/checked.ts";
 import { dropErased, follow, inputProblem, readFollowing, unfollow } from "../../../../src/core/state/following.ts";
+import { learnChecked, readChecked } from "../../../../src/core/state/last-check.ts";
 import {
   accessOf,
   isNews,

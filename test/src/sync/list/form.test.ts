@@ -5,20 +5,20 @@ import type { PageMeta } from "../../../../src/api/outcome.ts";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { forgottenId, forgottenRecord } from "../../../../src/core/forgotten.ts";
 import type { JsonValue } from "../../../../src/core/json.ts";
-import { initialShape, type ListShape, shapeAfterRefusal, withFixedPages } from "../../../../src/sync/list/form.ts";
+import { formAfterRefusal, initialForm, type ListForm, withFixedPages } from "../../../../src/sync/list/form.ts";
 import { pageReadOf, refusedPage } from "../../../../src/sync/list/page-read.ts";
-import { endsAtWindow, endsThereAgain } from "../../../../src/sync/list/window.ts";
+import { endsAtWindow, endsThereAgain } from "../../../../src/sync/list/search-window.ts";
 import { idleState } from "../plan/planning-input.ts";
 
 const full = { sort: true, include: true, content: false, names: false, filters: false };
 const options = { largest: 1000, elsewhere: null };
 
 /** Asks until a service that accepts `accepts` is satisfied; answers with the shape and the refusals it took. */
-const negotiate = (accepts: (shape: ListShape) => boolean, excerpt = "", elsewhere: number | null = null) => {
-  let shape: ListShape | null = initialShape(1000);
+const negotiate = (accepts: (shape: ListForm) => boolean, excerpt = "", elsewhere: number | null = null) => {
+  let shape: ListForm | null = initialForm(1000);
   for (let refusals = 0; shape !== null; refusals++) {
     if (accepts(shape)) return { shape, refusals };
-    shape = shapeAfterRefusal(
+    shape = formAfterRefusal(
       shape,
       {
         perPage: shape.perPage,
@@ -55,8 +55,8 @@ test.each([
 });
 
 test("numbers that are no maximum, such as a status or a time, are not taken for one", () => {
-  const next = shapeAfterRefusal(
-    initialShape(1000),
+  const next = formAfterRefusal(
+    initialForm(1000),
     { perPage: 1000, ...full },
     '{"status":400,"timestamp":"2026-11-21T10:30:59Z"}',
     options,
@@ -66,14 +66,13 @@ test("numbers that are no maximum, such as a status or a time, are not taken for
 
 test("a page of HTML names no maximum by its tags, only by its words", () => {
   const refused = (excerpt: string) =>
-    shapeAfterRefusal(initialShape(1000), { perPage: 1000, ...full }, excerpt, options)?.perPage;
+    formAfterRefusal(initialForm(1000), { perPage: 1000, ...full }, excerpt, options)?.perPage;
   expect(refused("<!DOCTYPE html><html><body><h1>Bad request</h1><hr>nginx</body></html>")).toBe(750);
   expect(refused("<html><h1>perPage</h1><h2>must be at most 120</h2></html>")).toBe(120);
 });
 
 test("a refusal that blames sorting or embedding gives up that, and keeps the page size", () => {
-  const blame = (excerpt: string) =>
-    shapeAfterRefusal(initialShape(1000), { perPage: 1000, ...full }, excerpt, options);
+  const blame = (excerpt: string) => formAfterRefusal(initialForm(1000), { perPage: 1000, ...full }, excerpt, options);
   expect(blame("unknown parameter sortBy")).toMatchObject({ sort: false, include: true, perPage: 1000 });
   expect(blame("include is not supported")).toMatchObject({ sort: true, include: false, perPage: 1000 });
 });
@@ -89,7 +88,7 @@ test("what another list was granted is tried next, after the largest page was re
 });
 
 test("a later page of another size is asked for in the size of the first, once, unless the refusal names a maximum or the depth", () => {
-  const shape = { ...initialShape(100), settled: true };
+  const shape = { ...initialForm(100), settled: true };
   const refused = {
     perPage: 99,
     sort: true,

@@ -5,7 +5,7 @@ import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import type { PageRead, ReadRequest } from "../../../../src/sync/list/coverage/contract.ts";
 import { isBelieved } from "../../../../src/sync/list/decide.ts";
 import type { Effect, Facts, ListEvent } from "../../../../src/sync/list/events.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
 import {
   isActive,
@@ -22,7 +22,7 @@ import { idleState } from "../plan/planning-input.ts";
 
 const T0 = Date.UTC(2026, 10, 22);
 const SIZE = 10;
-const SHAPE = initialShape(SIZE);
+const SHAPE = initialForm(SIZE);
 const ERROR = new DuckmirrorError("REQUEST_FAILED", { endpoint: "GET /v1/signals", detail: "400" });
 
 const opened = (mode: ScopeMode, { rows = 0, ...more }: Partial<ReadingOrder> & { rows?: number } = {}): ListState =>
@@ -228,7 +228,7 @@ const events: fc.Arbitrary<ListEvent> = fc.oneof(
     repeated: fc.boolean(),
   }),
   fc.record({ kind: fc.constant("record" as const), version: fc.option(fc.constant(T0)) }),
-  fc.record({ kind: fc.constant("form" as const), shape: fc.constantFrom(SHAPE, initialShape(5)) }),
+  fc.record({ kind: fc.constant("form" as const), shape: fc.constantFrom(SHAPE, initialForm(5)) }),
   fc.record({
     kind: fc.constant("refused-form" as const),
     shape: fc.constant(SHAPE),

@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
 import type { PageRead } from "../../../../src/sync/list/coverage/contract.ts";
 import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
 import {
   acceptedGap,
@@ -28,8 +28,8 @@ import {
   closeByChanges,
   readByFilter,
   readChangesAgain,
-  reshape,
   walkWhole,
+  withForm,
 } from "../../../../src/sync/list/switch-reading.ts";
 import type { ScopeState } from "../../../../src/warehouse/record/checkpoint.ts";
 import { due, idleState } from "../plan/planning-input.ts";
@@ -38,7 +38,7 @@ const T0 = Date.UTC(2026, 10, 22);
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
-const shape = (more: Partial<ListShape> = {}): ListShape => ({ ...initialShape(10), ...more });
+const shape = (more: Partial<ListForm> = {}): ListForm => ({ ...initialForm(10), ...more });
 
 interface Opening extends Partial<ReadingOrder> {
   readonly before?: ScopeState | undefined;
@@ -78,12 +78,12 @@ const asReading = (list: Live): ReadingList => {
 const begun = (
   stream: StreamName,
   more: Partial<ReadingOrder>,
-  { shape: given = {}, before }: { readonly shape?: Partial<ListShape>; readonly before?: Partial<ScopeState> } = {},
+  { shape: given = {}, before }: { readonly shape?: Partial<ListForm>; readonly before?: Partial<ScopeState> } = {},
 ) =>
   startProgress(
     due(stream, "walk", more),
     streamSpec(stream),
-    { ...initialShape(50), ...given },
+    { ...initialForm(50), ...given },
     before === undefined ? undefined : idleState({ stream, scope: "", at: T0 }, before),
     true,
   );
@@ -162,7 +162,7 @@ test("a short read that becomes a walk counts anew, under a walk id of its own",
 });
 
 test("only ids that grow, in a list that may be sorted, prove that pages join; pages share rows if any may be deleted", () => {
-  const walked = (stream: StreamName, more: Partial<ListShape>, rows: number) => {
+  const walked = (stream: StreamName, more: Partial<ListForm>, rows: number) => {
     const list = knownList(stream, "watermark", { rows });
     const { progress } = walkWhole(list, { shape: shape(more), runId: "run-1", now: T0 }).reading;
     return progress.kind === "walk" ? [progress.proof, progress.coverage.overlap] : null;
@@ -192,8 +192,8 @@ test("after a walk that did not add up, its changes are read, and what the mirro
 });
 
 test("a list that does not sort by change date is filtered where it can be, else walked", () => {
-  const reshaped = (stream: StreamName, mode: ScopeMode, more: Partial<ListShape>) =>
-    progressOf(reshape(known(stream, mode), shape(more)))?.kind;
+  const reshaped = (stream: StreamName, mode: ScopeMode, more: Partial<ListForm>) =>
+    progressOf(withForm(known(stream, mode), shape(more)))?.kind;
   expect(reshaped("contacts", "watermark", { changeOrder: false })).toBe("filter");
   expect(reshaped("contacts", "watermark", { changeOrder: false, changeFilter: false })).toBe("walk");
   expect(reshaped("accounts", "watermark", { changeOrder: false })).toBe("walk");
@@ -203,7 +203,7 @@ test("a list that does not sort by change date is filtered where it can be, else
 });
 
 test("an excerpt from a date on stays one, also of a service that takes no filter by change date", () => {
-  const excerpt = reshape(
+  const excerpt = withForm(
     knownList("contacts", "filter", { since: T0 - 7 * DAY }),
     shape({ changeFilter: false, perPage: 4 }),
   );
@@ -211,12 +211,12 @@ test("an excerpt from a date on stays one, also of a service that takes no filte
 });
 
 test("from the head the new shape is taken as it is; once a page is read, pages only get smaller", () => {
-  const head = reshape(knownList("accounts", "walk"), shape({ perPage: 20, sort: false }));
+  const head = withForm(knownList("accounts", "walk"), shape({ perPage: 20, sort: false }));
   expect(progressOf(head)).toMatchObject({ proof: "identity", coverage: { size: 20, end: 0 } });
   // The service granted two rows of ten.
-  const later = reshape(afterPage("accounts", "walk"), shape({ perPage: 20, sort: false }));
+  const later = withForm(afterPage("accounts", "walk"), shape({ perPage: 20, sort: false }));
   expect(progressOf(later)).toMatchObject({ proof: "descending", coverage: { size: 2, end: 2 } });
-  expect(progressOf(reshape(later, shape({ perPage: 1 })))).toMatchObject({ coverage: { size: 1, end: 2 } });
+  expect(progressOf(withForm(later, shape({ perPage: 1 })))).toMatchObject({ coverage: { size: 1, end: 2 } });
 });
 
 // A list that resumes: what it read is believed for a while, then the service is asked again.

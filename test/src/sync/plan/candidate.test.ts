@@ -3,8 +3,8 @@
 import { describe, expect, test } from "vitest";
 import { ORGANIZATION_LISTS, STREAM_NAMES, streamSpec } from "../../../../src/catalog/streams.ts";
 import type { RowScope } from "../../../../src/core/config/planning/scope-settings.ts";
-import type { Checked } from "../../../../src/core/state/checked.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import type { Checked } from "../../../../src/core/state/last-check.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { openList } from "../../../../src/sync/list/state.ts";
 import { walkingState } from "../../../../src/sync/list/stored-state.ts";
 import {
@@ -18,7 +18,7 @@ import {
   staleness,
   walkAge,
 } from "../../../../src/sync/plan/candidate.ts";
-import { changedScopes, countedBy } from "../../../../src/sync/plan/remembered.ts";
+import { changedScopes, countsFromCheck } from "../../../../src/sync/plan/capabilities.ts";
 import {
   accountReadWorth,
   accountWorth,
@@ -36,7 +36,7 @@ const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
 const NOW = Date.UTC(2026, 10, 21);
 const aContext = contextOf.bind(null, NOW, []);
-const aShape = (perPage: number, settled: boolean) => ({ ...initialShape(perPage), settled });
+const aShape = (perPage: number, settled: boolean) => ({ ...initialForm(perPage), settled });
 
 test.each([
   [1, "1 hour"],
@@ -116,10 +116,7 @@ test("a scope is due again by --full, if it was never completed, or by its age",
 const cursor = (mode: "walk" | "watermark" | "filter" | "known") => {
   const stream = mode === "known" ? "filings" : "contacts";
   const order = { stream, scope: mode === "known" ? "c_1" : "", mode, overlap: false } as const;
-  return walkingState(
-    openList({ order, before: undefined, shape: initialShape(10), rows: 0, runId: "r", now: 0 }),
-    "r",
-  );
+  return walkingState(openList({ order, before: undefined, shape: initialForm(10), rows: 0, runId: "r", now: 0 }), "r");
 };
 
 test("the cursor says whether a walk was interrupted or a look; nothing was if none is under way", () => {
@@ -156,22 +153,22 @@ const checked = (of: string | null = null): Checked => ({
   lists: { signals: { total: 7, page: null, filters: of }, accounts: { total: 9, page: 50, filters: null } },
   credits: { limit: 100, used: 3, remaining: 97, resetsAt: null },
 });
-const streams = (of: string | null, within: RowScope) => [...countedBy(checked(of), within).totals.keys()];
+const streams = (of: string | null, within: RowScope) => [...countsFromCheck(checked(of), within).totals.keys()];
 
 test("a list that was counted whole is of use where it is read whole", () => {
   expect(streams(null, {})).toEqual(["signals", "accounts", "usage"]);
   expect(streams(null, scope)).toEqual(["accounts", "usage"]);
-  expect([...countedBy(checked(), scope).pageSizes]).toEqual([["accounts", 50]]);
+  expect([...countsFromCheck(checked(), scope).pageSizes]).toEqual([["accounts", 50]]);
 });
 
 test("one that was counted with filters is of use with the same ones", () => {
-  expect(countedBy(checked(filters), scope).totals.get("signals")).toBe(7);
+  expect(countsFromCheck(checked(filters), scope).totals.get("signals")).toBe(7);
   expect(streams(filters, {})).toEqual(["accounts", "usage"]);
   expect(streams('{"x":1}', scope)).toEqual(["accounts", "usage"]);
 });
 
 test("each used credit is an entry of the request history", () => {
-  expect(countedBy(checked(), {}).totals.get("usage")).toBe(3);
+  expect(countsFromCheck(checked(), {}).totals.get("usage")).toBe(3);
 });
 
 const anAccount = (priority: number | null, score: number | null): AccountFact => ({

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import {
   type AccountFact,
   type Context,
@@ -137,7 +137,7 @@ describe("profiles", () => {
   });
 
   test("of a service that embeds no company, each profile is read by id and gets old", () => {
-    const shapes = new Map([["accounts" as const, { ...initialShape(100), lacks: ["company"] }]]);
+    const shapes = new Map([["accounts" as const, { ...initialForm(100), lacks: ["company"] }]]);
     expect(embedsCompanies(shapes.get("accounts"))).toBe(false);
     expect(embedsCompanies(undefined)).toBe(true);
     const states = [aState("companies", "c_1", 31), aState("accounts", "", 0)];
@@ -146,7 +146,7 @@ describe("profiles", () => {
 
   test("one profile shows whether companies came whole, also where the service brings none along any more", () => {
     const both = { accounts: [...accounts, anAccount("2", "c_2")], companies: new Set(["c_1", "c_2"]) };
-    const shapes = new Map([["accounts" as const, { ...initialShape(100), lacks: ["company"] }]]);
+    const shapes = new Map([["accounts" as const, { ...initialForm(100), lacks: ["company"] }]]);
     const compared = [["c_1", "shows whether accounts bring it whole"]];
     expect(due({ ...both, unfilled: ["industry"] })).toEqual(compared);
     expect(due({ ...both, unfilled: ["industry"] }, { shapes })).toEqual(compared);

@@ -2,7 +2,7 @@
 // figures; and the order of all of it.
 import { describe, expect, test } from "vitest";
 import { type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import type { DueOptions, MirrorView } from "../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../src/sync/plan/due.ts";
 import {
@@ -18,11 +18,11 @@ import { contextOf, dueOptions, idleState, viewOf } from "./planning-input.ts";
 const DAY = 86_400_000;
 const NOW = Date.UTC(2026, 10, 21);
 const contacts = streamSpec("contacts");
-const aShape = (more: Partial<ListShape>): ListShape => ({ ...initialShape(100), settled: true, ...more });
+const aShape = (more: Partial<ListForm>): ListForm => ({ ...initialForm(100), settled: true, ...more });
 
 const listedAs = (
   state: Partial<ScopeState> | null,
-  shape: Partial<ListShape> = {},
+  shape: Partial<ListForm> = {},
   options: Partial<DueOptions> = {},
 ) => {
   const states = state === null ? [] : [idleState({ stream: "contacts", scope: "", at: NOW - DAY }, state)];
@@ -70,7 +70,7 @@ describe("a list of the organization", () => {
 
 test("content that the list returns on request, and that some rows were read without, asks for a walk", () => {
   const signals = streamSpec("signals");
-  const unread = (shape: Partial<ListShape>, content: readonly string[]) =>
+  const unread = (shape: Partial<ListForm>, content: readonly string[]) =>
     unreadContent({ options: dueOptions({ shapes: new Map([["signals", aShape(shape)]]), content }) }, signals);
   expect(unread({ grants: ["fullContent"] }, ["signals.fullContent"])).toBe(true);
   expect(unread({ grants: ["fullContent"], walkedWith: ["fullContent"] }, ["signals.fullContent"])).toBe(false);
@@ -138,7 +138,7 @@ test("an insight whose account's version is known is due for another version, ea
 
 test("full content is read signal by signal only where the list does not return it", () => {
   const signalsWithoutContent = [{ id: "s", accountId: "a", updatedAt: 7 }];
-  const content = (shape: Partial<ListShape>, names: readonly string[] = ["signals.fullContent"]) =>
+  const content = (shape: Partial<ListForm>, names: readonly string[] = ["signals.fullContent"]) =>
     signalContent(
       withView({ signalsWithoutContent }, [], { shapes: new Map([["signals", aShape(shape)]]), content: names }),
     );

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { Redactor } from "../../../../src/api/redact.ts";
 import { createIdEraser, forgottenRecord } from "../../../../src/core/forgotten.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
 import { liveOf, openList } from "../../../../src/sync/list/state.ts";
 import { walkingState } from "../../../../src/sync/list/stored-state.ts";
@@ -217,7 +217,7 @@ const recoveredCursor = async (storedBy: string) => {
   const warehouse = createMemoryWarehouse({});
   const archive = createMemoryArchive(() => undefined);
   await warehouse.startRun({ runId: KILLED, mode: "incremental", startedAt: T0 });
-  const shape = initialShape(10);
+  const shape = initialForm(10);
   const first = openList({ order: ORDER, before: undefined, shape, rows: 0, runId: storedBy, now: T0 });
   const read = { ...pageAt(1), ids: ["6", "5"], rows: 2, values: [null, null], total: TOTAL };
   const list = liveOf(next(first, { kind: "page", read, receivedAt: T0 }).state);

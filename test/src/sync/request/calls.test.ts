@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import type { ApiOutcome } from "../../../../src/api/outcome.ts";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { type CallOptions, companyCall, detailCall, listCall } from "../../../../src/sync/request/calls.ts";
 import {
   type Probe,
@@ -23,7 +23,7 @@ import { creditsOf, plannedRow, requestRow, unansweredRow } from "../../../../sr
 import { broken, LIST, ok, refused } from "./outcomes.ts";
 
 const options: CallOptions = { content: [], view: "default", rowScope: {} };
-const shape = initialShape(100);
+const shape = initialForm(100);
 const read = { page: 1, perPage: 100, role: "cover" } as const;
 const list = (stream: Parameters<typeof streamSpec>[0], more: Partial<CallOptions>) =>
   listCall(streamSpec(stream), "c", read, { kind: "walk" }, shape, { ...options, ...more }).query;
@@ -161,7 +161,7 @@ test("a size is halved, after a time limit quartered, down to the documented def
 });
 
 describe("the size that failed", () => {
-  const large = { ...initialShape(1000), settled: true };
+  const large = { ...initialForm(1000), settled: true };
   const smaller = withSmallerPages(withSmallerPages(large, 500, T0), 250, T0 + 1);
 
   test("is the largest one, since its first failure", () => {

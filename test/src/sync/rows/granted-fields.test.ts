@@ -2,7 +2,7 @@
 // (docs/decisions/fields.md), which these are is found out from answers and remembered, and nothing is paid for a second time.
 import { describe, expect, test } from "vitest";
 import { streamSpec } from "../../../../src/catalog/streams.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { choiceAfter, grantsAfter } from "../../../../src/sync/rows/granted-fields.ts";
 import { aCompany, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData, type FakeOptions, type FakeService } from "../../../support/fake-service.ts";
@@ -257,7 +257,7 @@ const choicePage = (length: number, record: object, more: object = {}) => ({
 const signals = streamSpec("signals");
 
 test("few records without a value are no proof: more of them are asked for by name again", () => {
-  const first = choiceAfter(initialShape(100), signals, choicePage(3, {}));
+  const first = choiceAfter(initialForm(100), signals, choicePage(3, {}));
   expect(first).toMatchObject({ again: true, choice: { byName: ["sources"] } });
   const vain = choiceAfter(first.choice, signals, choicePage(3, {}, { named: true, lacks: ["sources"] }));
   expect(vain).toMatchObject({ again: false, choice: { byName: [], namedInVain: 3 } });
@@ -267,7 +267,7 @@ test("few records without a value are no proof: more of them are asked for by na
 });
 
 test("a list of one record a page is asked by name from its second page on: one record without a value proves little", () => {
-  const first = choiceAfter(initialShape(100), signals, choicePage(1, {}));
+  const first = choiceAfter(initialForm(100), signals, choicePage(1, {}));
   const vain = choiceAfter(first.choice, signals, choicePage(1, {}, { named: true, lacks: ["sources"] }));
   expect(vain.choice.byName).toEqual([]);
   // The second page shows how small pages are.
@@ -278,6 +278,6 @@ test("a list of one record a page is asked by name from its second page on: one 
 });
 
 test("a list that always names its fields settles the names: no later page comes in both forms", () => {
-  const named = choiceAfter(initialShape(100), signals, choicePage(3, { sources: ["a"] }, { named: true }));
+  const named = choiceAfter(initialForm(100), signals, choicePage(3, { sources: ["a"] }, { named: true }));
   expect(named).toMatchObject({ again: false, choice: { byName: ["sources"] } });
 });

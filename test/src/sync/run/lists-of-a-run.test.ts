@@ -2,12 +2,12 @@
 // along with insights, and how many pages it is expected to have. A list decides about one event at a time.
 import { describe, expect, test } from "vitest";
 import { ORGANIZATION_LISTS, type StreamName } from "../../../../src/catalog/streams.ts";
-import { initialShape } from "../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../src/sync/list/form.ts";
 import { isActive, type ListState, openList } from "../../../../src/sync/list/state.ts";
 import { type Candidate, stateKey } from "../../../../src/sync/plan/candidate.ts";
 import { QUOTA_SCOPE } from "../../../../src/sync/plan/usage-scopes.ts";
 import { LIST_WORTH } from "../../../../src/sync/plan/worth.ts";
-import { enoughReady, mostValuable, nextOf } from "../../../../src/sync/run/backlog.ts";
+import { enoughReady, mostValuable, nextCandidate } from "../../../../src/sync/run/backlog.ts";
 import { pagesTotal } from "../../../../src/sync/run/dispatcher.ts";
 import { Forms, isOneOfMany } from "../../../../src/sync/run/state/forms.ts";
 import { type Deciding, OpenList } from "../../../../src/sync/run/state/open-list.ts";
@@ -18,7 +18,7 @@ import { due, idleState } from "../plan/planning-input.ts";
 const aCandidate = ({ stream = "accounts", mode = "walk", ...more }: Partial<Candidate> = {}): Candidate =>
   due(stream, mode, { requests: null, ...more });
 const firstOf = (order: Candidate): ListState =>
-  openList({ order, before: undefined, shape: initialShape(10), rows: 0, runId: "r", now: 0 });
+  openList({ order, before: undefined, shape: initialForm(10), rows: 0, runId: "r", now: 0 });
 /** A list of a run that has sent nothing yet. */
 const aList = (more: Partial<Candidate> = {}): OpenList => new OpenList(aCandidate(more), firstOf(aCandidate(more)));
 
@@ -42,7 +42,7 @@ describe("the next candidate of a plan", () => {
   const quota = aCandidate({ stream: "usage", scope: QUOTA_SCOPE, mode: "capture" });
   const forbidden = aCandidate({ stream: "filings", scope: "7", mode: "known", forbidden: true });
   const next = (pending: readonly Candidate[], running: readonly Candidate[] = [], failing: readonly string[] = []) =>
-    nextOf(pending, {
+    nextCandidate(pending, {
       work: { open: new Map(running.map((candidate, nth) => [String(nth), aList(candidate)])) },
       fetcher: { isFailing: (stream) => failing.includes(stream) },
     });
@@ -69,7 +69,7 @@ describe("the next candidate of a plan", () => {
 
 type Run = Parameters<typeof mostValuable>[0];
 const FORMS = { largestPage: 1000, rowScope: {}, remember: async () => undefined };
-const settled = { ...initialShape(10), settled: true };
+const settled = { ...initialForm(10), settled: true };
 
 /** Streams by what is known of them; `known`: the shape of their lists. */
 type Known = Partial<Record<"failing" | "shut" | "spent" | "full", readonly string[]>> & {
@@ -181,7 +181,7 @@ describe("pages that a stream is expected to have", () => {
 
 const listOf = (stream: "signals" | "filings", mode: "walk" | "detail" = "walk") =>
   aList({ stream, scope: stream === "filings" ? "c_1" : "", mode });
-const small = initialShape(50);
+const small = initialForm(50);
 const noForms = () => new Forms(new Map(), FORMS);
 
 test("a list of the organization is the only one of its kind; records and lists of companies are some of many", () => {
@@ -200,7 +200,7 @@ test("the first form that is returned is the stream's, and later ones are each l
   forms.try(second, small);
   expect(forms.returned(second, small)).toBe("own");
   expect(forms.of(second)).toBe(small);
-  expect(forms.returned(third, initialShape(1000))).toBe("stream");
+  expect(forms.returned(third, initialForm(1000))).toBe("stream");
 });
 
 test("a record says nothing of the lists of its stream", () => {

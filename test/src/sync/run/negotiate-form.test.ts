@@ -3,7 +3,7 @@
 // request follows but those on the wire. Shows P26.
 import { describe, expect, test } from "vitest";
 import { overlappingPages } from "../../../../src/sync/list/coverage/page-geometry.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import { withoutChangeParameters } from "../../../../src/sync/run/negotiate-form.ts";
 import { aContact, anOrganization } from "../../../support/fake-data.ts";
 import {
@@ -61,11 +61,11 @@ test("a list that fails in every size is given up after three attempts at each s
 
 // Which refusals of a reading of changes are the fault of its order or of its filter.
 
-const shape: ListShape = { ...initialShape(100), settled: true };
+const shape: ListForm = { ...initialForm(100), settled: true };
 const shapeAfter = (
   { sort = false, perPage = 100, excerpt = "bad request" },
-  reading: { ordered?: boolean; filter?: string; accepted?: ListShape },
-  before: Partial<ListShape> = {},
+  reading: { ordered?: boolean; filter?: string; accepted?: ListForm },
+  before: Partial<ListForm> = {},
 ) => {
   const refused = { perPage, sort, include: false, content: false, names: false, filters: false };
   const given = { ordered: false, filter: null, accepted: null, ...reading };

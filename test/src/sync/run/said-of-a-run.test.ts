@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { type LedgerStream, streamSpec } from "../../../../src/catalog/streams.ts";
 import type { RowScope } from "../../../../src/core/config/planning/scope-settings.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { initialShape, type ListShape } from "../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import { openList } from "../../../../src/sync/list/state.ts";
 import { countEmbedded, ignoresFilters } from "../../../../src/sync/run/apply-response.ts";
 import { endOfWork, untilReset } from "../../../../src/sync/run/finish-run.ts";
@@ -90,7 +90,7 @@ test("a complete walk gives every row the content that it asked for and got; ano
 });
 
 test("what a list grants is archived by the form of its request", () => {
-  const shape: ListShape = { ...initialShape(50), inDefault: ["light"], grants: ["light", "heavy"] };
+  const shape: ListForm = { ...initialForm(50), inDefault: ["light"], grants: ["light", "heavy"] };
   const order = { stream: "accounts", scope: "", mode: "walk", overlap: false } as const;
   const list = openList({ order, before: undefined, shape, rows: 0, runId: "r", now: 0 });
   const read = { page: 2, perPage: 50, role: "cover" } as const;

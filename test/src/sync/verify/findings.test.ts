@@ -3,9 +3,9 @@ import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../src/catalog/streams.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 import { failing, finding } from "../../../../src/sync/verify/check-lists.ts";
+import { countDifferences } from "../../../../src/sync/verify/check-records.ts";
 import { type Check, comparable, planChecks, type VerifyFacts } from "../../../../src/sync/verify/checks.ts";
-import { differs } from "../../../../src/sync/verify/newer.ts";
-import { countDifferences } from "../../../../src/sync/verify/records.ts";
+import { unprovenDifference } from "../../../../src/sync/verify/judge-difference.ts";
 import { walkCredits } from "../../../../src/sync/verify/repair.ts";
 import {
   afterCheck,
@@ -92,7 +92,7 @@ test("without Full Access only public company streams are compared", () => {
   expect([comparable(some, "open"), comparable(some, "unknown")]).toEqual([some, some]);
 });
 
-const missing = differs("missing", { stream: "signals", scope: "" }, { key: "1" });
+const missing = unprovenDifference("missing", { stream: "signals", scope: "" }, { key: "1" });
 
 test("a check without a difference is equal, however many records it compared", () => {
   expect(finding(7, [])).toEqual({ status: "equal", records: 7, differences: [], note: null });

@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { learnChecked } from "../../../../../src/core/state/checked.ts";
+import { learnChecked } from "../../../../../src/core/state/last-check.ts";
 import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { aFolder, cliIn } from "../../../../support/cli.ts";
 import { forFile } from "../../../../support/for-file.ts";

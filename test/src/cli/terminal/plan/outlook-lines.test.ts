@@ -7,7 +7,7 @@ import {
   unknownLinesOf,
   waitingLines,
 } from "../../../../../src/cli/terminal/plan/outlook-lines.ts";
-import { rememberUnusable } from "../../../../../src/sync/plan/remembered.ts";
+import { storeUnusable } from "../../../../../src/sync/plan/capabilities.ts";
 import { change } from "../../../../support/change-mirror.ts";
 import { aFolder, cliIn } from "../../../../support/cli.ts";
 import { json, startScriptedServer } from "../../../../support/scripted-server.ts";
@@ -34,7 +34,7 @@ test("plan and check say what waits, and when it is asked for again", async () =
   const dataDir = join(cwd, "data");
   const now = Date.now();
   await change(dataDir, (warehouse) =>
-    rememberUnusable(warehouse, [{ stream: "contacts", scope: "", times: 3, at: now }], now),
+    storeUnusable(warehouse, [{ stream: "contacts", scope: "", times: 3, at: now }], now),
   );
   const service = await startScriptedServer();
   const usage = { limit: 50, used: 1, remaining: 49, resetsAt: "2026-04-01T00:00:00Z" };

@@ -3,17 +3,17 @@ import { describe, expect, test } from "vitest";
 import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
 import { addRead, emptyCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import {
-  asksBeyond,
   confirmsCount,
   countOf,
   emptyFromAfter,
-  goesRound,
   isAtCount,
   isBehindCount,
+  isBeyondEnd,
   isEmptyAgain,
   lapAfter,
   noLap,
   provesEnd,
+  repeatsPages,
   totalAfter,
 } from "../../../../../src/sync/list/coverage/list-end.ts";
 import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
@@ -88,7 +88,7 @@ test.each([
   ["rows that are counted and were not read", { end: 1_000, total: 1_001, openEnd: true }, 11, false],
   ["a closed end", { end: 1_000, total: 1_000, openEnd: false }, 11, false],
 ] as const)("whether a request asks beyond the end: %s", (_, soFar, page, beyond) => {
-  expect(asksBeyond(soFar, { page, perPage: 100, role: "cover" })).toBe(beyond);
+  expect(isBeyondEnd(soFar, { page, perPage: 100, role: "cover" })).toBe(beyond);
 });
 
 test.each([
@@ -170,7 +170,7 @@ test("three pages that come again show a list that goes round, whatever their si
       const perPage = 10 - (page % 3);
       const ids = idsOf(page, perPage);
       lap = lapAfter(lap, aRead({ page, perPage, ids, rows: ids.length }));
-      if (goesRound(lap)) return page;
+      if (repeatsPages(lap)) return page;
     }
     return null;
   };

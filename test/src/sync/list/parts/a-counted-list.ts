@@ -1,22 +1,22 @@
 // A list of a service in memory, its mirror, and the search for gone rows between them: what a search costs, and what it finds.
 import {
-  type Asked,
+  applyCount,
+  applySettled,
   type Counting,
   type CountingStep,
+  type CountRequest,
   nextCount,
   startCounting,
-  takeAsked,
-  takeSettled,
 } from "../../../../../src/sync/list/parts/counting.ts";
+import type { CountedPage } from "../../../../../src/sync/list/parts/filter-meaning.ts";
 import {
   type Cut,
   DAY_MS,
   type Day,
   isBefore,
-  type MirrorFacts,
   type Part,
-} from "../../../../../src/sync/list/parts/days.ts";
-import type { CountedPage } from "../../../../../src/sync/list/parts/meaning.ts";
+  type RowsPerDay,
+} from "../../../../../src/sync/list/parts/rows-per-day.ts";
 
 export interface Dated {
   readonly id: string;
@@ -92,7 +92,7 @@ export class CountedService {
     return { ...all, from: low, to };
   }
 
-  page({ day, page }: Asked): CountedPage {
+  page({ day, page }: CountRequest): CountedPage {
     this.credits += 1;
     const { rows, ...range } = this.before(day);
     const from = range.from + (page - 1) * this.size;
@@ -138,7 +138,7 @@ export class CountedMirror {
     if (this.rows.delete(row.id)) this.count(row, -1);
   }
 
-  facts(pageSize: number): MirrorFacts {
+  facts(pageSize: number): RowsPerDay {
     const days: Day[] = [...this.days].map(([day, counts]) => ({ day, ...counts })).sort((a, b) => a.day - b.day);
     return { rows: this.rows.size, days, pageSize };
   }
@@ -197,7 +197,7 @@ export const searchGone = (
       meanwhile(request);
       const answer = service.page(step);
       for (const [at, id] of answer.ids.entries()) mirror.set({ id, time: answer.times[at] ?? null });
-      state = takeAsked(state, facts(), step, answer);
+      state = applyCount(state, facts(), step, answer);
       continue;
     }
     const gone = settle(service, mirror, state.cut ?? "exclusive", step.part, new Set(step.seen), step.most);
@@ -205,7 +205,7 @@ export const searchGone = (
       service.credits += 1;
       controlled = true;
     }
-    state = takeSettled(state, facts(), step.part);
+    state = applySettled(state, facts(), step.part);
   }
   throw new Error("the search never ends");
 };

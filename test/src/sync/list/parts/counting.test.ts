@@ -2,13 +2,12 @@
 // remembered. Services may mean something else by their filters, and lists change while they are counted.
 import { expect, test } from "vitest";
 import {
+  applyComparison,
   nextComparison,
   openParts,
   startComparing,
-  takeCompared,
 } from "../../../../../src/sync/list/parts/comparing.ts";
-import { nextCount, partsOf, startCounting, takeAsked } from "../../../../../src/sync/list/parts/counting.ts";
-import { CUTS, type Cut, DAY_MS, isBefore, middleDay, rowsBefore } from "../../../../../src/sync/list/parts/days.ts";
+import { applyCount, nextCount, partsOf, startCounting } from "../../../../../src/sync/list/parts/counting.ts";
 import {
   afterCut,
   afterFailure,
@@ -16,7 +15,15 @@ import {
   countingMemory,
   filterOf,
   resumeCounting,
-} from "../../../../../src/sync/list/parts/memory.ts";
+} from "../../../../../src/sync/list/parts/filter-memory.ts";
+import {
+  CUTS,
+  type Cut,
+  DAY_MS,
+  isBefore,
+  middleDay,
+  rowsBefore,
+} from "../../../../../src/sync/list/parts/rows-per-day.ts";
 import { seededRandom } from "../../../../support/chance.ts";
 import { CountedMirror, CountedService, type Meaning, searchGone, someRows, withGone } from "./a-counted-list.ts";
 
@@ -93,7 +100,7 @@ test("a mirror that lacks rows asks for nothing, and one that agrees is done", (
   const state = startCounting(facts.rows + 1, facts, null);
   const step = nextCount(state, facts);
   expect(step).toEqual({ kind: "ask", day: null, page: 1 });
-  const again = takeAsked(state, facts, { day: null, page: 1 }, service.page({ day: null, page: 1 }));
+  const again = applyCount(state, facts, { day: null, page: 1 }, service.page({ day: null, page: 1 }));
   expect(nextCount(again, facts)).toEqual({ kind: "agrees" });
   expect(new CountedService([], "exclusive", 10).page({ day: null, page: 1 }).total).toBe(0);
 });
@@ -111,7 +118,7 @@ const compare = (service: CountedService, mirror: CountedMirror, limit: number, 
     if (step.kind === "ask") {
       const answer = service.page(step);
       for (const id of answer.ids) if (!mirror.rows.has(id)) found.set(id, found.get(id) ?? service.credits);
-      state = takeAsked(state, facts, step, answer);
+      state = applyCount(state, facts, step, answer);
       continue;
     }
     const { from, to } = step.part;
@@ -121,7 +128,7 @@ const compare = (service: CountedService, mirror: CountedMirror, limit: number, 
         time !== null && (to === null || isBefore(known, to, time)) && !(from !== null && isBefore(known, from, time));
       if (isIn && !step.seen.includes(id)) found.set(id, found.get(id) ?? service.credits);
     }
-    state = takeCompared(state, step.part);
+    state = applyComparison(state, step.part);
   }
 };
 
@@ -229,7 +236,7 @@ test("a search that was cut goes on with its boundaries, also where rows came si
   const asked = { day, page: 1 };
   const facts = mirror.facts(100);
   const begun = startCounting(2_999, facts, "exclusive");
-  const state = takeAsked(begun, facts, asked, service.page(asked));
+  const state = applyCount(begun, facts, asked, service.page(asked));
   const memory = countingMemory(JSON.stringify(afterCut(EMPTY, "beforeDate", state, facts)));
   expect(memory.open).toMatchObject({ gone: 1, credits: 7, boundaries: [{ day }] });
   mirror.set({ id: "new", time: Date.UTC(2024, 0, 1) });

@@ -1,7 +1,7 @@
 // What it costs to find rows that are gone, simulated: the table of docs/PLANNING.md.
 import { expect, test } from "vitest";
-import type { Cut } from "../../../../../src/sync/list/parts/days.ts";
-import { isWorthCounting, priceOfCounting } from "../../../../../src/sync/list/parts/price.ts";
+import { isWorthCounting, priceOfCounting } from "../../../../../src/sync/list/parts/counting-price.ts";
+import type { Cut } from "../../../../../src/sync/list/parts/rows-per-day.ts";
 import { seededRandom } from "../../../../support/chance.ts";
 import { type Meaning, searchGone, someRows, withGone } from "./a-counted-list.ts";
 

@@ -1,6 +1,6 @@
 // What opt-in content costs that is not configured yet, by what the service was seen to grant.
 import { describe, expect, test } from "vitest";
-import { initialShape, type ListShape } from "../../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../../src/sync/list/form.ts";
 import type { Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import {
   type ContentPrice,
@@ -13,17 +13,17 @@ import { dueOptions, idleState, viewOf } from "../planning-input.ts";
 const NOW = Date.UTC(2026, 10, 21);
 const DAY = 86_400_000;
 const lacking = ["1", "2", "3"].map((id) => ({ id, accountId: "a", updatedAt: null }));
-const aShape = (more: Partial<ListShape>): ListShape => ({ ...initialShape(100), settled: true, ...more });
+const aShape = (more: Partial<ListForm>): ListForm => ({ ...initialForm(100), settled: true, ...more });
 
 /** A mirror whose signals were read, three of them without full content. */
-const aContext = (shape: Partial<ListShape>, options: Partial<DueOptions> = {}): Context => {
+const aContext = (shape: Partial<ListForm>, options: Partial<DueOptions> = {}): Context => {
   const state = idleState({ stream: "signals", scope: "", at: NOW - DAY }, { totalCount: 250 });
   return {
     view: viewOf(NOW, [state], { signalsWithoutContent: lacking }),
     options: dueOptions({ streams: ["signals"], shapes: new Map([["signals", aShape(shape)]]), ...options }),
   };
 };
-const priceOf = (shape: Partial<ListShape>) => contentPrices(aContext(shape), ["signals.fullContent"])[0];
+const priceOf = (shape: Partial<ListForm>) => contentPrices(aContext(shape), ["signals.fullContent"])[0];
 
 describe("full content of signals", () => {
   test("that the list returns costs one walk of it, beyond the look that is due anyway", () => {

@@ -3,7 +3,7 @@
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS } from "../../../../../src/catalog/streams.ts";
 import { DuckmirrorError } from "../../../../../src/core/errors.ts";
-import { initialShape } from "../../../../../src/sync/list/form.ts";
+import { initialForm } from "../../../../../src/sync/list/form.ts";
 import type { AccountFact, Candidate, Context, DueOptions } from "../../../../../src/sync/plan/candidate.ts";
 import {
   followUpsOf,
@@ -32,7 +32,7 @@ import { contextOf, due, idleState, viewOf } from "../planning-input.ts";
 const NOW = Date.UTC(2026, 10, 21);
 const filings = (more: Partial<Candidate>) =>
   due("filings", "walk", { scope: "c_1", because: "never synced", ...more });
-const settled = { ...initialShape(50), settled: true };
+const settled = { ...initialForm(50), settled: true };
 const forecastFor = (candidates: readonly Candidate[], options: Partial<DueOptions> = {}) =>
   forecastOf(contextOf(NOW, [], { streams: ["filings"], ...options }), candidates);
 const known = { shapes: new Map([["filings", settled]] as const) };
@@ -74,7 +74,7 @@ describe("a forecast is a range", () => {
     const walk = filings({ stream: "accounts", scope: "", requests: 2 });
     const totals = new Map([["accounts", 200]]);
     expect(forecastFor([walk], { streams: ["accounts"], totals })).toMatchObject({ requests: 2, most: 10 });
-    const shapes = new Map([["accounts", { ...initialShape(100), settled: true }]] as const);
+    const shapes = new Map([["accounts", { ...initialForm(100), settled: true }]] as const);
     expect(forecastFor([walk], { streams: ["accounts"], totals, shapes })).toMatchObject({ requests: 2, most: 2 });
   });
 
@@ -126,7 +126,7 @@ describe("accounts not read yet", () => {
   });
 
   test("bring a profile each where the service embeds none, or where content is wanted", () => {
-    const lacking = { shapes: new Map([["accounts" as const, { ...initialShape(100), lacks: ["company"] }]]) };
+    const lacking = { shapes: new Map([["accounts" as const, { ...initialForm(100), lacks: ["company"] }]]) };
     expect([{}, lacking, { content: ["insights"] }].map((options) => readsProfiles(aContext([], options)))).toEqual([
       false,
       true,
@@ -161,7 +161,7 @@ test("the first walk of signals asks for one page twice, until it is known which
   const TWICE = /^page a second time, /;
   expect(following(aContext([]), [due("signals", "walk")], TWICE)).toEqual({ signals: 1 });
   expect(following(aContext([]), [due("signals", "watermark")], TWICE)).toEqual({});
-  const known = { shapes: new Map([["signals" as const, { ...initialShape(100), inDefault: ["sources"] }]]) };
+  const known = { shapes: new Map([["signals" as const, { ...initialForm(100), inDefault: ["sources"] }]]) };
   expect(following(aContext([], known), [due("signals", "walk")], TWICE)).toEqual({});
 });
 

@@ -2,7 +2,7 @@
 // even pace, credits that roll over, content.
 import { describe, expect, test } from "vitest";
 import { COMPANY_LISTS, STREAM_NAMES, type StreamName } from "../../../../../src/catalog/streams.ts";
-import { initialShape, type ListShape } from "../../../../../src/sync/list/form.ts";
+import { initialForm, type ListForm } from "../../../../../src/sync/list/form.ts";
 import type { Candidate, Context, DueOptions, MirrorView } from "../../../../../src/sync/plan/candidate.ts";
 import { dueCandidates } from "../../../../../src/sync/plan/due.ts";
 import {
@@ -240,12 +240,12 @@ describe("an organization's list", () => {
   });
 
   test("of a service that shows no changes is walked in every sync, so no walk comes on top", () => {
-    const shapes = (more: Partial<ListShape>) => new Map([["accounts" as const, { ...initialShape(100), ...more }]]);
+    const shapes = (more: Partial<ListForm>) => new Map([["accounts" as const, { ...initialForm(100), ...more }]]);
     const [look, more] = cyclesIn(ofOneAccount([accounts], { shapes: shapes({ changeOrder: false }) }), "accounts");
     expect([look?.credits, more?.credits]).toEqual([3, 0]);
     // Contacts have a filter by change date; a page of the whole list shows its count.
     const contacts = countedState("contacts", "", 5, 250);
-    const order = new Map([["contacts" as const, { ...initialShape(100), changeOrder: false }]]);
+    const order = new Map([["contacts" as const, { ...initialForm(100), changeOrder: false }]]);
     expect(cyclesIn(ofOneAccount([contacts], { shapes: order }), "contacts")[0]?.credits).toBe(2);
   });
 });
@@ -303,7 +303,7 @@ test("what comes up before the end is added by day; what comes up at the end is 
 test("the content of a new signal takes a request unless it is not wanted or the list returns it", () => {
   const details = (content: readonly string[], grants: readonly string[]) =>
     detailsPerSignal(
-      ofOneAccount([], { content, shapes: new Map([["signals", { ...initialShape(10), grants: [...grants] }]]) }),
+      ofOneAccount([], { content, shapes: new Map([["signals", { ...initialForm(10), grants: [...grants] }]]) }),
     );
   expect(details([], [])).toBe(0);
   expect(details(["fullContent"], [])).toBe(1);

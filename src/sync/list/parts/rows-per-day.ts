@@ -1,6 +1,5 @@
-// Counts of mirrored rows per day of a date field, and the part of them that the service's date filter `before` returns. A search for
-// deleted rows (counting.ts) compares these counts with the service's. It cuts lists at midnight UTC, because API.md shows dates as
-// values of filters and no times. Pure.
+// Counts of mirrored rows per day of a date field, and how many of them the service's date filter `before` should return. counting.ts
+// compares these with the service's counts. Parts of a list begin and end at midnight UTC, because API.md shows filters by date only. Pure.
 
 export const DAY_MS = 86_400_000;
 
@@ -14,7 +13,7 @@ export interface Day {
 }
 
 /** What the mirror holds of the list now. */
-export interface MirrorFacts {
+export interface RowsPerDay {
   readonly rows: number;
   /** Rows per day of the field, in ascending order; the rest of `rows` has no date. */
   readonly days: readonly Day[];

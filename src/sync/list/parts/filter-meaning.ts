@@ -1,7 +1,6 @@
-// Finds out how the service applies its date filter `before`: it ignores it, or returns earlier rows only, or also those of that
-// midnight, or of that whole day. API.md does not show it. The first counted page shows it: the page is sorted by the same field, and its
-// newest row shows where the filter cuts. Pure.
-import { type Cut, type Day, isBefore, rowsBefore } from "./days.ts";
+// Finds out how the service applies its date filter `before`, which API.md does not say: it ignores it, or returns only earlier rows, or
+// also those of that midnight or of that whole day. The first counted page shows it, because it is sorted by the same field. Pure.
+import { type Cut, type Day, isBefore, rowsBefore } from "./rows-per-day.ts";
 
 /** A page that came with a count. */
 export interface CountedPage {
@@ -35,7 +34,7 @@ const shows = ({ rows, atMidnight }: Day, gone: number): boolean => {
 };
 
 /** The day to ask for first: the one nearest to the middle of the list of those that show the meaning; null: there is none. */
-export const askedFirst = (days: readonly Day[], gone: number): number | null => {
+export const firstCountedDay = (days: readonly Day[], gone: number): number | null => {
   const all = days.reduce((sum, { rows }) => sum + rows, 0);
   let best: { readonly day: number; readonly off: number } | null = null;
   let earlier = 0;

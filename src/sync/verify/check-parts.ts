@@ -1,25 +1,25 @@
-// Compares a list with the mirror by counts of its parts (list/parts/comparing.ts decides each step): finds the range of days that
-// differs, and the rows in it. Each count brings a page of rows, which are compared field by field.
+// Checks of `verify` on a list whose counts differ: finds the range of days that differs, and the rows in it, by counts of its parts
+// (list/parts/comparing.ts decides each step). Each count brings a page of rows, which it compares field by field.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import { filterDate } from "../../core/time.ts";
 import type { DateBound } from "../../warehouse/load/suspects.ts";
-import { type ComparingStep, nextComparison, startComparing, takeCompared } from "../list/parts/comparing.ts";
-import { type Asked, type Counting, partsOf, takeAsked } from "../list/parts/counting.ts";
-import { boundOf, DAY_MS, type MirrorFacts, type Part } from "../list/parts/days.ts";
-import type { CountedPage } from "../list/parts/meaning.ts";
-import { countingMemory, countingName, filterOf } from "../list/parts/memory.ts";
+import { applyComparison, type ComparingStep, nextComparison, startComparing } from "../list/parts/comparing.ts";
+import { applyCount, type Counting, type CountRequest, partsOf } from "../list/parts/counting.ts";
+import type { CountedPage } from "../list/parts/filter-meaning.ts";
+import { countingMemory, countingName, filterOf } from "../list/parts/filter-memory.ts";
+import { boundOf, DAY_MS, type Part, type RowsPerDay } from "../list/parts/rows-per-day.ts";
 import { acceptedGap } from "../list/state.ts";
 import { stateKey } from "../plan/candidate.ts";
 import { partCall } from "../request/calls.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import { isScoped } from "../rows/row-scope.ts";
 import { failing, finding, formOf, NOTHING, vanished } from "./check-lists.ts";
-import { cameOrWent, compareAnswer, differs } from "./newer.ts";
+import { compareResponse, unprovenDifference, verdictOnRows } from "./judge-difference.ts";
 import type { Difference, Finding } from "./report.ts";
-import { ask, type VerifyRun } from "./session.ts";
+import { sendCheck, type VerifyRun } from "./verify-run.ts";
 
 /** One comparison: what stays the same from step to step, and what it has found. */
 interface Comparison {
@@ -33,22 +33,22 @@ interface Comparison {
 
 const whereOf = ({ name }: Comparison) => ({ stream: name, scope: "" });
 
-const factsOf = async ({ run, name, part: { field } }: Comparison): Promise<MirrorFacts> => {
+const factsOf = async ({ run, name, part: { field } }: Comparison): Promise<RowsPerDay> => {
   const { warehouse } = run.deps;
   const days = await warehouse.rowsPerDay({ table: name, field });
   return { rows: await warehouse.countRows(name), days, pageSize: formOf(run, name).perPage };
 };
 
 /** Asks for one page, compares its rows, and loads them on repair. */
-const askPart = async (about: Comparison, { day, page }: Asked): Promise<CountedPage | Finding> => {
+const askPart = async (about: Comparison, { day, page }: CountRequest): Promise<CountedPage | Finding> => {
   const { run, stream, name, part, differences, compared } = about;
   const on = day === null ? null : filterDate(day);
   const call = partCall(stream, { ...part, day: on }, page, formOf(run, name), run.options);
-  const reply = await ask(run, { ...whereOf(about), call });
+  const reply = await sendCheck(run, { ...whereOf(about), call });
   if (reply.kind !== "answer") return failing(reply);
   const { data, page: meta } = reply.outcome;
   if (day === null && meta.totalCount !== null) run.totals.set(name, meta.totalCount);
-  const own = await compareAnswer(run, whereOf(about), reply);
+  const own = await compareResponse(run, whereOf(about), reply);
   differences.push(...own.differences);
   for (const id of own.ids) compared.add(id);
   const records = Array.isArray(data) ? data : [];
@@ -79,24 +79,24 @@ const rangeOf = ({ part: { field } }: Comparison, { cut }: Counting, { from, to 
 };
 
 /** Parts whose counts differ, and the whole list's count if it did. */
-const countsOf = (about: Comparison, state: Counting, facts: MirrorFacts, rows: number): readonly Difference[] => {
+const countsOf = (about: Comparison, state: Counting, facts: RowsPerDay, rows: number): readonly Difference[] => {
   const { run, differences } = about;
   const where = whereOf(about);
   const isWrong = differences.some(({ verdict }) => verdict === "wrong");
-  const verdict = isWrong ? "wrong" : cameOrWent(run, where);
+  const verdict = isWrong ? "wrong" : verdictOnRows(run, where);
   const parts = partsOf(state, facts).filter(({ difference, from, to }) => difference !== 0 && (from ?? to) !== null);
   const whole = { mirror: String(rows), api: String(state.total), verdict, repaired: facts.rows === state.total };
   return [
-    ...(rows === state.total ? [] : [differs("count", where, whole)]),
+    ...(rows === state.total ? [] : [unprovenDifference("count", where, whole)]),
     ...parts.map((each) => {
       const [mirror, api] = [String(each.count + each.difference), String(each.count)];
-      return differs("count", where, { field: rangeOf(about, state, each), mirror, api, verdict });
+      return unprovenDifference("count", where, { field: rangeOf(about, state, each), mirror, api, verdict });
     }),
   ];
 };
 
 /** What the comparison proves, and what not. */
-const noteOf = ({ compared }: Comparison, state: Counting, facts: MirrorFacts): string => {
+const noteOf = ({ compared }: Comparison, state: Counting, facts: RowsPerDay): string => {
   const parts = partsOf(state, facts);
   const agree = parts.filter(({ difference }) => difference === 0);
   const read = parts.filter((part) => state.settled.some(({ from, to }) => from === part.from && to === part.to));
@@ -133,12 +133,12 @@ const compareOn = async (about: Comparison, cut: Counting["cut"], limit: number)
       const answer = await askPart(about, step);
       if ("status" in answer) return answer.status === "stopped" && state.head !== null ? found() : answer;
       facts = await factsOf(about);
-      state = takeAsked(state, facts, step, answer);
+      state = applyCount(state, facts, step, answer);
       continue;
     }
     note = (await settle(about, state, step, facts.pageSize)) ?? note;
     facts = await factsOf(about);
-    state = takeCompared(state, step.part);
+    state = applyComparison(state, step.part);
   }
 };
 

@@ -8,7 +8,7 @@ import { timeMs } from "../src/core/time.ts";
 import type { ResetList } from "../src/sync/plan/reset.ts";
 import { DATED_STREAMS } from "../src/sync/plan/reset.ts";
 
-export interface AskedExtent {
+export interface RequestedExtent {
   /** Streams to read; none: those of the configuration. */
   readonly streams?: readonly string[] | undefined;
   /** Walk every list completely, even if little has changed. */
@@ -20,7 +20,7 @@ export interface AskedExtent {
 }
 
 /** The day of `--since`, ms since the epoch; null: none. Throws USAGE. */
-const sinceOf = ({ since, reset = [], full }: AskedExtent): number | null => {
+const sinceOf = ({ since, reset = [], full }: RequestedExtent): number | null => {
   if (since === undefined) return null;
   const at = timeMs(since);
   if (at === null) throw new DuckmirrorError("USAGE", { detail: `--since: "${since}" is not a date like 2026-11-01` });
@@ -48,7 +48,7 @@ const resetList = (text: string): ResetList => {
 };
 
 /** Lists to read anew. A run that continues a sync reads those of the streams that are still open. */
-const resetOf = ({ reset = [], streams = [] }: AskedExtent): readonly ResetList[] =>
+const resetOf = ({ reset = [], streams = [] }: RequestedExtent): readonly ResetList[] =>
   reset.map(resetList).filter(({ stream }) => streams.length === 0 || streams.includes(stream));
 
 export interface Extent {
@@ -60,7 +60,7 @@ export interface Extent {
 }
 
 /** The extent of a run. Throws USAGE, SINCE_UNSUPPORTED. */
-export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
+export const extentOf = (config: Pick<Config, "streams">, asked: RequestedExtent): Extent => {
   const reset = resetOf(asked);
   const since = sinceOf(asked);
   const { streams = [] } = asked;
@@ -70,7 +70,7 @@ export const extentOf = (config: Pick<Config, "streams">, asked: AskedExtent): E
 };
 
 /** The extent that a caller asks for: its streams exist, and its lists name theirs. Throws as `extentOf`. */
-export const callersExtent = (config: Pick<Config, "streams">, asked: AskedExtent): Extent => {
+export const callersExtent = (config: Pick<Config, "streams">, asked: RequestedExtent): Extent => {
   const { streams = [], reset = [] } = asked;
   const unknown = streams.find((name) => !isStreamName(name));
   if (unknown !== undefined)

@@ -1,14 +1,14 @@
-// Adds to the plan what a reading of changes will cost beyond its first page, if the mirror holds more rows than the service counts: a
-// search for the deleted rows, or a walk. Sends nothing.
+// Adds to a planned read of changes the cost that follows if the mirror holds more rows than the service counts: a search for the deleted
+// rows, or a walk. Sends nothing.
 
 import { type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../catalog/tables.ts";
 import { counted } from "../../core/text/units.ts";
 import type { MirrorReader } from "../../warehouse/read/mirror-reader.ts";
-import { type CountingMemory, countingMemory, countingName, isUsable } from "../list/parts/memory.ts";
-import { isWorthCounting, priceOfCounting } from "../list/parts/price.ts";
+import { isWorthCounting, priceOfCounting } from "../list/parts/counting-price.ts";
+import { type CountingMemory, countingMemory, countingName, isUsable } from "../list/parts/filter-memory.ts";
+import { endsAtWindow } from "../list/search-window.ts";
 import { acceptedGap } from "../list/state.ts";
-import { endsAtWindow } from "../list/window.ts";
 import { isScoped } from "../rows/row-scope.ts";
 import { type Candidate, type Context, expectedPageSize, stateKey, walkPages } from "./candidate.ts";
 
@@ -41,7 +41,7 @@ const searchPrice = async (
 };
 
 /** The candidate with the search, or the walk, that its counts announce. */
-export const withSearch = async (
+export const withDeletionSearch = async (
   warehouse: MirrorReader,
   context: Context,
   candidate: Candidate,

@@ -1,6 +1,6 @@
-// Price of finding rows that are gone by counting parts of a list, in credits. THE place of its numbers; docs/PLANNING.md shows
-// the same table. Pure.
-import type { MirrorFacts } from "./days.ts";
+// Price, in credits, of finding deleted rows by counting parts of a list, to compare it with a walk. THE place of its numbers;
+// docs/PLANNING.md shows the same table. Pure.
+import type { RowsPerDay } from "./rows-per-day.ts";
 
 /** The control: one row that a page returned is requested by id before 404s are trusted. */
 const CONTROL = 1;
@@ -22,7 +22,7 @@ const search = (pages: number, dayPages: number, gone: number): number => {
 };
 
 /** Credits to find and prove `gone` rows of the list. */
-export const priceOfCounting = ({ rows, days, pageSize }: MirrorFacts, gone: number): number => {
+export const priceOfCounting = ({ rows, days, pageSize }: RowsPerDay, gone: number): number => {
   if (gone === 0) return 0;
   const squares = days.reduce((sum, day) => sum + day.rows * day.rows, 0);
   // The pages of the day on which a row lies, on average.
@@ -31,5 +31,5 @@ export const priceOfCounting = ({ rows, days, pageSize }: MirrorFacts, gone: num
 };
 
 /** True when counting is cheaper than reading the whole list. */
-export const isWorthCounting = (facts: MirrorFacts, gone: number): boolean =>
+export const isWorthCounting = (facts: RowsPerDay, gone: number): boolean =>
   gone > 0 && gone <= MOST_GONE && priceOfCounting(facts, gone) < facts.rows / facts.pageSize;

@@ -1,6 +1,6 @@
 // Lookups that the mirror answers: which company or account a text names, and whether the mirror is fresh enough.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { answerFromMirror, hasAnswered } from "../../../../src/sync/lookup/mirror-answer.ts";
+import { believes404, lookUpInMirror } from "../../../../src/sync/lookup/lookup-in-mirror.ts";
 import { type Database, openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../../src/warehouse/file/migrate.ts";
 
@@ -72,7 +72,7 @@ const anEarlierLookup = (input: string, summary: Readonly<Record<string, unknown
   );
 
 const ask = (kind: "company" | "account", input: string, maxAgeHours = 24) =>
-  answerFromMirror(database, { kind, input }, NOW - maxAgeHours * HOUR_MS);
+  lookUpInMirror(database, { kind, input }, NOW - maxAgeHours * HOUR_MS);
 
 describe("a company", () => {
   test.each([
@@ -240,19 +240,19 @@ describe("a 404 of the service", () => {
     );
 
   test("is believed once the service has answered this mirror, and not before", async () => {
-    expect(await hasAnswered(database)).toBe(false);
+    expect(await believes404(database)).toBe(false);
     await aRequest(404);
-    expect(await hasAnswered(database)).toBe(false);
+    expect(await believes404(database)).toBe(false);
     await database.run("DELETE FROM sync.requests");
     await aRequest(200);
-    expect(await hasAnswered(database)).toBe(true);
+    expect(await believes404(database)).toBe(true);
   });
 
   test("is asked about again where the question that shows the address is free", async () => {
     await aRequest(200);
     await anAccount(1, "Acme", { insightHoursAgo: 1 });
-    expect(await hasAnswered(database)).toBe(true);
+    expect(await believes404(database)).toBe(true);
     await database.run(`INSERT INTO sync.capabilities VALUES ('tier', '{"tier":"full"}', ${at(1)})`);
-    expect(await hasAnswered(database)).toBe(false);
+    expect(await believes404(database)).toBe(false);
   });
 });

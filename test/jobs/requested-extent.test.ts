@@ -1,9 +1,9 @@
 // What a caller wants to have read.
 import { expect, test } from "vitest";
-import { type AskedExtent, callersExtent, extentOf } from "../../jobs/asked-extent.ts";
+import { callersExtent, extentOf, type RequestedExtent } from "../../jobs/requested-extent.ts";
 
-const asked = (more: Partial<AskedExtent>): AskedExtent => ({ streams: [], full: false, ...more });
-const extent = (more: Partial<AskedExtent>, streams: readonly string[] | null = null) =>
+const asked = (more: Partial<RequestedExtent>): RequestedExtent => ({ streams: [], full: false, ...more });
+const extent = (more: Partial<RequestedExtent>, streams: readonly string[] | null = null) =>
   extentOf({ streams }, asked(more));
 const DAY = Date.UTC(2026, 10, 1);
 
@@ -35,7 +35,7 @@ test("a day means every stream that can be read by date and is configured, or th
   expect(extent({ since: "2026-11-01", streams: ["contacts"] }, ["signals"]).streams).toEqual(["contacts"]);
 });
 
-test.each<[string, Partial<AskedExtent>, string]>([
+test.each<[string, Partial<RequestedExtent>, string]>([
   ["a list of no stream", { reset: ["signal"] }, "Did you mean signals?"],
   ["a day that is none", { since: "soon" }, "is not a date like 2026-11-01"],
   ["a day with a complete walk", { since: "2026-11-01", full: true }, "cannot be combined with --full or --reset"],

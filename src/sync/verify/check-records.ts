@@ -1,4 +1,4 @@
-// Checks of `verify`: one record, and the number of signals per type.
+// Checks of `verify` on single records, and on the number of signals per type.
 import { streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { isJsonObject, type JsonObject } from "../../core/json.ts";
@@ -6,11 +6,14 @@ import { countByValue } from "../../warehouse/load/compare.ts";
 import { companyCall, countsCall, detailCall, insightCall } from "../request/calls.ts";
 import { DOUBTFUL, failing, finding, formOf } from "./check-lists.ts";
 import type { Check } from "./checks.ts";
-import { cameOrWent, compareAnswer, differs, goneVerdict } from "./newer.ts";
+import { compareResponse, unprovenDifference, verdictOnDeleted, verdictOnRows } from "./judge-difference.ts";
 import type { Difference, Finding } from "./report.ts";
-import { ask, type Question, type VerifyRun } from "./session.ts";
+import { type CheckRequest, sendCheck, type VerifyRun } from "./verify-run.ts";
 
-const questionOf = (run: VerifyRun, check: Extract<Check, { kind: "detail" | "company" | "insight" }>): Question => {
+const questionOf = (
+  run: VerifyRun,
+  check: Extract<Check, { kind: "detail" | "company" | "insight" }>,
+): CheckRequest => {
   switch (check.kind) {
     case "detail":
       return { stream: check.stream, scope: "", call: detailCall(streamSpec(check.stream), check.id, run.options) };
@@ -31,7 +34,7 @@ export const checkRecord = async (
   check: Extract<Check, { kind: "detail" | "company" | "insight" }>,
 ): Promise<Finding> => {
   const where = { stream: check.stream, scope: "" };
-  const reply = await ask(run, questionOf(run, check));
+  const reply = await sendCheck(run, questionOf(run, check));
   if (reply.kind === "absent") {
     const { warehouse, clock } = run.deps;
     const table = streamSpec(check.stream).table;
@@ -39,14 +42,14 @@ export const checkRecord = async (
     const repaired = run.repair && check.kind === "detail" && !reply.doubtful;
     if (repaired) await warehouse.deleteKeys({ table, ids: [check.id], runId: run.runId, now: clock.now() });
     const note = reply.doubtful ? DOUBTFUL : null;
-    const verdict = await goneVerdict(run, where, check.id);
-    return finding(1, [differs("vanished", where, { key: check.id, verdict, repaired })], note);
+    const verdict = await verdictOnDeleted(run, where, check.id);
+    return finding(1, [unprovenDifference("vanished", where, { key: check.id, verdict, repaired })], note);
   }
   if (reply.kind !== "answer") return failing(reply);
   const { status } = reply.outcome.envelope;
   // An organization with a lowered tier finds no insight at all.
   const trusted = status !== "not_found" || (run.totals.get("accounts") ?? 0) > 0;
-  const { ids, differences } = await compareAnswer(run, where, reply, { repair: run.repair && trusted, alone: true });
+  const { ids, differences } = await compareResponse(run, where, reply, { repair: run.repair && trusted, alone: true });
   return finding(ids.length, differences);
 };
 
@@ -71,13 +74,17 @@ export const countDifferences = (
   return pairs
     .filter(([, mirror, api]) => String(mirror) !== String(api))
     .map(([field, mirror, api]) =>
-      differs("count", { stream: "signals", scope: "" }, { field, mirror: String(mirror), api: String(api) }),
+      unprovenDifference(
+        "count",
+        { stream: "signals", scope: "" },
+        { field, mirror: String(mirror), api: String(api) },
+      ),
     );
 };
 
 /** Compares the number of signals per type, with one request for all types. */
 export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
-  const reply = await ask(run, { stream: "signal_counts", scope: "", call: countsCall() });
+  const reply = await sendCheck(run, { stream: "signal_counts", scope: "", call: countsCall() });
   if (reply.kind !== "answer") return failing(reply);
   await run.commit(reply.requests, []);
   const counts = reply.outcome.data;
@@ -85,7 +92,7 @@ export const checkSignalCounts = async (run: VerifyRun): Promise<Finding> => {
   const mirrored = await countByValue(run.deps.warehouse.database, "signals", "type");
   const found = countDifferences(mirrored, counts);
   const hasMoved = run.moved.has("signals") || found.some(({ field }) => field === "all");
-  const verdict = hasMoved ? cameOrWent(run, { stream: "signals", scope: "" }) : "wrong";
+  const verdict = hasMoved ? verdictOnRows(run, { stream: "signals", scope: "" }) : "wrong";
   return finding(
     0,
     found.map((one) => ({ ...one, verdict })),

@@ -1,13 +1,13 @@
-// Stores in the mirror (sync.capabilities) what a run learned for later runs and readers, and reads it: what each list accepts,
-// configured streams, the tier, unusable answers, and the setting `scope` that lists were read with.
+// Stores in the table sync.capabilities what a run learned, and reads it for later runs: the form that each list accepts, unusable
+// responses, the access tier; also the configured streams and the setting `scope` that lists were read with.
 import { STREAM_NAMES, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { SCOPED_TABLES, type ScopedTable } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
-import type { Checked } from "../../core/state/checked.ts";
+import type { Checked } from "../../core/state/last-check.ts";
 import { isProven, type KnownTier } from "../../core/state/tier.ts";
 import { type Unusable, unusablesSchema } from "../../core/state/unusable-responses.ts";
 import type { Warehouse } from "../../warehouse/file/warehouse.ts";
-import { type ListShape, listShapeSchema } from "../list/form.ts";
+import { type ListForm, listFormSchema } from "../list/form.ts";
 import { filtersOf, scopeText } from "../rows/row-scope.ts";
 import { type DueOptions, dueAge } from "./candidate.ts";
 import { usageScopes } from "./usage-scopes.ts";
@@ -15,26 +15,26 @@ import { usageScopes } from "./usage-scopes.ts";
 const shapeName = (stream: StreamName) => `shape.${stream}`;
 
 /** Content that was forbidden in an earlier run may be allowed by now. */
-const withContentAgain = (shape: ListShape): ListShape =>
+const withContentAgain = (shape: ListForm): ListForm =>
   shape.contentForbidden ? { ...shape, content: true, contentForbidden: false } : shape;
 
 /** The forms in which the last sync read the lists of each stream. */
-export const storedShapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> => {
-  const shapes = new Map<StreamName, ListShape>();
+export const storedFormsIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListForm> => {
+  const shapes = new Map<StreamName, ListForm>();
   for (const stream of STREAM_NAMES) {
     const text = capabilities.get(shapeName(stream));
     if (text === undefined) continue;
-    const parsed = listShapeSchema.safeParse(JSON.parse(text));
+    const parsed = listFormSchema.safeParse(JSON.parse(text));
     if (parsed.success) shapes.set(stream, parsed.data);
   }
   return shapes;
 };
 
 /** The forms in which the next sync reads them. */
-export const shapesIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListShape> =>
-  new Map([...storedShapesIn(capabilities)].map(([stream, shape]) => [stream, withContentAgain(shape)]));
+export const formsIn = (capabilities: ReadonlyMap<string, string>): Map<StreamName, ListForm> =>
+  new Map([...storedFormsIn(capabilities)].map(([stream, shape]) => [stream, withContentAgain(shape)]));
 
-export const rememberShape = (warehouse: Warehouse, stream: StreamName, shape: ListShape, now: number): Promise<void> =>
+export const storeForm = (warehouse: Warehouse, stream: StreamName, shape: ListForm, now: number): Promise<void> =>
   warehouse.setCapability(shapeName(stream), JSON.stringify(shape), now);
 
 const UNUSABLE = "unusable";
@@ -45,7 +45,7 @@ export const unusableIn = (capabilities: ReadonlyMap<string, string>): readonly 
   return success ? data : [];
 };
 
-export const rememberUnusable = async (
+export const storeUnusable = async (
   warehouse: Warehouse,
   unusable: readonly Unusable[],
   now: number,
@@ -56,7 +56,7 @@ export const rememberUnusable = async (
 };
 
 /** Stores the organization's tier for readers of the snapshot. */
-export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null, now: number): Promise<void> => {
+export const storeTier = async (warehouse: Warehouse, tier: KnownTier | null, now: number): Promise<void> => {
   if (tier === null) return;
   const { tier: name, since, evidence } = tier;
   const value = JSON.stringify({ tier: name, since: new Date(since).toISOString(), evidence, proven: isProven(tier) });
@@ -67,7 +67,7 @@ export const rememberTier = async (warehouse: Warehouse, tier: KnownTier | null,
  * Stores the configured streams and inputs. Readers of the snapshot need them to judge its age and completeness
  * (marts.freshness). The origin of an input does not matter. `limit`: credits of the period, null: not known.
  */
-export const rememberWanted = async (
+export const storeConfigured = async (
   warehouse: Warehouse,
   options: Pick<DueOptions, "companies" | "maxAgeMs" | "usage"> & { readonly configured: readonly StreamName[] },
   limit: number | null,
@@ -89,18 +89,14 @@ const scopeName = (table: ScopedTable) => `scope.${table}`;
 export const changedScopes = (capabilities: ReadonlyMap<string, string>, rowScope: RowScope): readonly ScopedTable[] =>
   SCOPED_TABLES.filter((table) => (capabilities.get(scopeName(table)) ?? "{}") !== scopeText(rowScope, table));
 
-export const rememberScope = (
-  warehouse: Warehouse,
-  rowScope: RowScope,
-  table: ScopedTable,
-  now: number,
-): Promise<void> => warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
+export const storeScope = (warehouse: Warehouse, rowScope: RowScope, table: ScopedTable, now: number): Promise<void> =>
+  warehouse.setCapability(scopeName(table), scopeText(rowScope, table), now);
 
 /**
  * Stream → rows of its list that `check` counted, of lists that were counted with the filters that the setting `scope` has now;
  * and stream → rows that a page of its list may have.
  */
-export const countedBy = ({ lists, credits }: Checked, scope: RowScope) => {
+export const countsFromCheck = ({ lists, credits }: Checked, scope: RowScope) => {
   const isOther = (stream: string, counted: string | null) =>
     SCOPED_TABLES.some((table) => {
       const wanted = filtersOf(scope, table);

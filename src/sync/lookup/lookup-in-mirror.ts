@@ -1,4 +1,4 @@
-// Answers a `lookup` of a company or an account from the mirror, if the mirror is fresh enough. Sends nothing.
+// Answers a lookup of a company or an account from the mirror, if the mirror is fresh enough. Sends nothing; lookup-at-service.ts does.
 import { z } from "zod";
 import { parseJson } from "../../api/lossless-json.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
@@ -115,7 +115,7 @@ const accountInMirror = async (database: Database, input: string, oldest: number
 };
 
 /** The mirror's answer; null where it has none, or only one from before `oldest` (ms since the epoch). */
-export const answerFromMirror = (
+export const lookUpInMirror = (
   database: Database,
   { kind, input }: LookupQuestion,
   oldest: number,
@@ -125,7 +125,7 @@ export const answerFromMirror = (
 const answeredRow = z.object({ answered: z.boolean() });
 
 /** True when a 404 of the service is believed without another request (sql/lookup/answered.sql). */
-export const hasAnswered = async (database: Database): Promise<boolean> => {
+export const believes404 = async (database: Database): Promise<boolean> => {
   const [row] = await database.query(sqlText("lookup/answered.sql"), [], answeredRow);
   return row?.answered === true;
 };

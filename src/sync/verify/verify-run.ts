@@ -1,10 +1,10 @@
-// State of a running `verify`, and `ask`, which sends one of its requests. The caller decides whether the rows of an answer are loaded;
-// `ask` commits the ledger rows of every other result.
+// A running `verify`: what its checks share, and `sendCheck`, which sends one of its requests within its credits. Commits the ledger rows
+// of every request without a usable response; the caller decides whether to load the rows of the others.
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
 import type { StreamName } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestRecord, ScopeState, TableLoad } from "../../warehouse/record/checkpoint.ts";
-import type { ListShape } from "../list/form.ts";
+import type { ListForm } from "../list/form.ts";
 import type { BudgetTracker } from "../plan/budgets.ts";
 import type { Fetcher } from "../request/fetcher.ts";
 import { fetchExtra } from "../run/reconcile/extra-requests.ts";
@@ -20,7 +20,7 @@ export interface VerifyRun {
   readonly ending: Ending;
   readonly fetcher: Fetcher;
   readonly budgets: BudgetTracker;
-  readonly shapes: ReadonlyMap<StreamName, ListShape>;
+  readonly shapes: ReadonlyMap<StreamName, ListForm>;
   readonly states: ReadonlyMap<string, ScopeState>;
   /** Load and delete differences. */
   readonly repair: boolean;
@@ -35,14 +35,14 @@ export interface VerifyRun {
   credits: number;
 }
 
-export interface Question {
+export interface CheckRequest {
   readonly stream: StreamName;
   /** Scope in the ledger: a company, an account, or empty. */
   readonly scope: string;
   readonly call: ApiCall;
 }
 
-export type Reply =
+export type CheckResponse =
   /** Not committed: the caller decides whether its rows are loaded. */
   | {
       readonly kind: "answer";
@@ -58,7 +58,7 @@ export type Reply =
   | { readonly kind: "stopped" };
 
 /** Sends one request, and commits it unless it was answered. */
-export const ask = async (run: VerifyRun, { stream, scope, call }: Question): Promise<Reply> => {
+export const sendCheck = async (run: VerifyRun, { stream, scope, call }: CheckRequest): Promise<CheckResponse> => {
   const asked = await fetchExtra(run, { stream, scope, call, work: "verify", walkId: null, granted: [] });
   if (asked === null) {
     run.ending.stop(new DuckmirrorError("BUDGET_REACHED", { budgets: run.budgets.cut().join(", ") }));

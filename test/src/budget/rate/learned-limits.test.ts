@@ -1,6 +1,6 @@
 // What refusals teach: a rate, a burst, a window or a number in flight, each its own.
 import { describe, expect, test } from "vitest";
-import { refuse } from "../../../../src/budget/rate/learned.ts";
+import { refuse } from "../../../../src/budget/rate/learned-limits.ts";
 import { nextSlot, observeRate, type Proof } from "../../../../src/budget/rate/limiter.ts";
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { limitsAt } from "../../../../src/budget/rate/windows.ts";

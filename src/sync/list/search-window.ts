@@ -1,8 +1,8 @@
-// Recognizes lists whose walks end at the same row again and again, without agreeing with the service: the service returns no row behind
-// it (a search window), or its count varies. Says when the next walk may be worth its credits: otherwise each sync would pay for a
-// useless walk. Pure.
+// Recognizes a search window: walks of a list end at the same row again and again, without agreeing with the service's count, because the
+// service returns no row behind it, or its count varies. Says when another walk may be worth its credits, so that not every sync pays for
+// one. Pure.
 import type { Coverage } from "./coverage/coverage.ts";
-import type { ListShape } from "./form.ts";
+import type { ListForm } from "./form.ts";
 import { type Live, progressOf } from "./state.ts";
 import { coverageOf } from "./ways/progress.ts";
 
@@ -12,7 +12,7 @@ const MOST_DAYS = 32;
 /** Walks that end at the same row before a count that varies is no sign of a change. */
 const SURE = 2;
 
-type Window = ListShape["window"];
+type Window = ListForm["window"];
 
 /** How a walk ended; `cutOff`: it adds up, but the service still returns rows by their ids that it lacks. */
 export type WalkEnd = "settled" | "unconfirmed" | "cutOff";

@@ -1,5 +1,5 @@
-// Sends the one request of a lookup, without holding the warehouse: its lines go to a call file, its answer to the archive.
-// The next holder of the warehouse loads both, so a paid answer is never lost.
+// Sends the one request of a lookup to the service, without holding the warehouse: its ledger lines go to a call file, its response to the
+// archive. The next process that holds the warehouse loads both, so a paid response is never lost.
 import type { ApiCall } from "../../api/outcome.ts";
 import type { Ledger } from "../../budget/credits/local-ledger.ts";
 import { createQuotaRecorder } from "../../budget/credits/local-ledger.ts";
@@ -12,7 +12,7 @@ import { type Archive, openArchive } from "../../warehouse/archive/archive.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
 import { type CallLine, createCallLog } from "../../warehouse/journal/call-lines.ts";
 import { appendCallLine } from "../../warehouse/journal/journal.ts";
-import { initialShape } from "../list/form.ts";
+import { initialForm } from "../list/form.ts";
 import { type CallOptions, companyCall, insightCall } from "../request/calls.ts";
 import { createFetcher, type Fetched } from "../request/fetcher.ts";
 import type { Sender } from "../request/turn.ts";
@@ -20,7 +20,7 @@ import { embeddedRecords } from "../rows/granted-fields.ts";
 import { INPUT_SCOPE } from "../rows/loads.ts";
 import { LOOKUP_SCOPE, type LookupQuestion, lookupOutcome } from "../rows/lookup-outcome.ts";
 import { createEnding, type Ending } from "../run/state/ending.ts";
-import { type LookupFound, nothingFound } from "./mirror-answer.ts";
+import { type LookupFound, nothingFound } from "./lookup-in-mirror.ts";
 
 interface AskDeps {
   readonly dataDir: string;
@@ -54,7 +54,7 @@ const formsOf = ({ kind, input }: LookupQuestion, options: CallOptions): readonl
     return [{ endpoint, path, query: { ...named, ...sections } }];
   }
   const stream = streamSpec("companies");
-  const full = companyCall({ kind: "input", value: input }, initialShape(1), stream, options);
+  const full = companyCall({ kind: "input", value: input }, initialForm(1), stream, options);
   const path = pathOf("resolveCompany", input);
   const { include = "" } = full.query;
   return [full, { ...full, query: { include } }, { endpoint: "resolveCompany", path, query: {} }];
@@ -102,7 +102,11 @@ const append = (dataDir: string, runId: string, line: CallLine): void => {
  * Asks the service. Throws BUDGET_SPENT or QUOTA_SPENT before anything is sent, DATA_DIR_UNWRITABLE or DISK_FULL if the
  * answer could not be kept, and the errors of the response.
  */
-export const askService = async (question: LookupQuestion, options: CallOptions, deps: AskDeps): Promise<AskResult> => {
+export const lookUpAtService = async (
+  question: LookupQuestion,
+  options: CallOptions,
+  deps: AskDeps,
+): Promise<AskResult> => {
   const { dataDir, runId, clock } = deps;
   const stream = question.kind === "company" ? "companies" : "account_insights";
   const scope = `${question.kind === "company" ? INPUT_SCOPE : LOOKUP_SCOPE}${question.input}`;

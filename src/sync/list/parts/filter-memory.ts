@@ -1,10 +1,10 @@
-// What is remembered of a list's date filters between runs: what each means, which failed and when it is tried again, and a search
-// that a budget cut. Stored in sync.capabilities. Pure.
+// Stored between runs in sync.capabilities: how the service applies each date filter of a list, which filters failed and when to try them
+// again, and a counting search that a budget interrupted. Pure.
 import { z } from "zod";
 import type { StreamName } from "../../../catalog/streams.ts";
 import type { Counting } from "./counting.ts";
-import { CUTS, type Cut, DAY_MS, type MirrorFacts, rowsBefore } from "./days.ts";
-import { priceOfCounting } from "./price.ts";
+import { priceOfCounting } from "./counting-price.ts";
+import { CUTS, type Cut, DAY_MS, type RowsPerDay, rowsBefore } from "./rows-per-day.ts";
 
 const filter = z.object({
   /** null: not known. */
@@ -78,7 +78,7 @@ export const afterCut = (
   memory: CountingMemory,
   before: string,
   state: Counting,
-  facts: MirrorFacts,
+  facts: RowsPerDay,
 ): CountingMemory => {
   const { cut, boundaries, total } = state;
   const known = withFilter(memory, before, { ...filterOf(memory, before), cut });
@@ -94,7 +94,7 @@ export const resumeCounting = (
   state: Counting,
   { open }: CountingMemory,
   before: string,
-  facts: MirrorFacts,
+  facts: RowsPerDay,
 ): Counting => {
   const { cut, total } = state;
   if (open === null || cut === null || open.before !== before || open.gone !== facts.rows - total) return state;

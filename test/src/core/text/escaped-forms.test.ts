@@ -10,7 +10,7 @@ import {
   samePartOf,
   visible,
   withTexts,
-} from "../../../../src/core/text/forms.ts";
+} from "../../../../src/core/text/escaped-forms.ts";
 
 // Text from outside must not steer a terminal, wherever it is shown.
 

@@ -214,7 +214,7 @@ const mayStay = async ({ snapshot, now }: PublishPlace, policy: PublishPolicy, k
 };
 
 /** Publishes if a reader would see something new, or the snapshot is due; else notes the run's look and returns null. */
-export const publishNews = async (
+export const publishIfChanged = async (
   place: PublishPlace,
   policy: PublishPolicy,
   runId: string,

@@ -1,7 +1,6 @@
-// Whether a difference is *newer* (the service has changed since the mirror read it) or *wrong*. Newer needs a proof: a
-// change date that no sync has read yet; or, where dates do not show every change, the archived response from which the
-// mirrored row was loaded; for rows that come or go, a list that holds as many rows as when its counts last agreed.
-// `compareAnswer` compares an answer with the mirror, judges what differs, and commits it.
+// Judges differences that `verify` found between mirror and service: *newer* (the service changed since the mirror read it) or *wrong*.
+// Newer needs a proof: a change date that no sync has read yet; the archived response from which the row was loaded; or, for rows that came
+// or went, a list that holds as many rows as when its counts last agreed.
 import { z } from "zod";
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";
@@ -14,7 +13,7 @@ import { archivedLoads, parseArchived } from "../recovery/archived-response.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
 import type { VerifyFacts } from "./checks.ts";
 import type { Difference } from "./report.ts";
-import type { Reply, VerifyRun } from "./session.ts";
+import type { CheckResponse, VerifyRun } from "./verify-run.ts";
 
 /** List or table of a difference; `scope`: the company, or empty. */
 export interface Where {
@@ -23,7 +22,7 @@ export interface Where {
 }
 
 /** A difference that is not repaired yet, and wrong unless something proves it newer. */
-export const differs = (
+export const unprovenDifference = (
   kind: Difference["kind"],
   where: Where,
   what: Partial<Omit<Difference, "kind" | keyof Where>>,
@@ -136,14 +135,14 @@ const archived = async (
 };
 
 /** The verdict on rows that came or went: newer if their list was settled. */
-export const cameOrWent = (run: VerifyRun, { stream, scope }: Where): Difference["verdict"] =>
+export const verdictOnRows = (run: VerifyRun, { stream, scope }: Where): Difference["verdict"] =>
   run.settled.has(stateKey(stream, scope)) ? "newer" : "wrong";
 
 /** The verdict on a record that is gone, asked for by its id. */
-export const goneVerdict = async (run: VerifyRun, where: Where, id: string): Promise<Difference["verdict"]> => {
+export const verdictOnDeleted = async (run: VerifyRun, where: Where, id: string): Promise<Difference["verdict"]> => {
   const { list, table } = streamSpec(where.stream);
-  if (list !== undefined) return cameOrWent(run, where);
-  const [gone] = await archived(run, table, where, [differs("vanished", where, { key: id })]);
+  if (list !== undefined) return verdictOnRows(run, where);
+  const [gone] = await archived(run, table, where, [unprovenDifference("vanished", where, { key: id })]);
   return gone?.verdict ?? "wrong";
 };
 
@@ -156,13 +155,13 @@ const judged = async (
 ): Promise<readonly Difference[]> => {
   const later = laterRecords(run, load);
   const isLater = ({ key }: Difference) => later.has(key ?? "");
-  const changed = fields.map(({ id, ...values }) => differs("field", where, { key: id, ...values }));
-  const missing = absent.map((id) => differs("missing", where, { key: id }));
+  const changed = fields.map(({ id, ...values }) => unprovenDifference("field", where, { key: id, ...values }));
+  const missing = absent.map((id) => unprovenDifference("missing", where, { key: id }));
   const found = [...changed, ...missing];
   const newer = found.filter(isLater).map((one) => ({ ...one, verdict: "newer" as const }));
   const open = (some: readonly Difference[]) => some.filter((one) => !isLater(one));
   if (isDated(streamSpec(where.stream))) return [...open(found), ...newer];
-  const verdict = cameOrWent(run, where);
+  const verdict = verdictOnRows(run, where);
   const shown = await archived(run, load.table, where, open(changed));
   return [...shown, ...open(missing).map((one) => ({ ...one, verdict })), ...newer];
 };
@@ -172,10 +171,10 @@ const judged = async (
  * `alone`: fields that only a record's own route returns do not count where the mirror has no value, because they are
  * mirrored only if configured.
  */
-export const compareAnswer = async (
+export const compareResponse = async (
   run: VerifyRun,
   where: Where,
-  { loads, requests }: Extract<Reply, { kind: "answer" }>,
+  { loads, requests }: Extract<CheckResponse, { kind: "answer" }>,
   { repair = run.repair, alone = false } = {},
 ): Promise<Pick<Comparison, "ids" | "absent"> & { readonly differences: readonly Difference[] }> => {
   const [load] = loads;

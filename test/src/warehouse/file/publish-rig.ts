@@ -1,7 +1,6 @@
 // A mirror of twelve accounts, whose syncs say whether they published a new snapshot.
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import { afterTest } from "../../../support/after-test.ts";
 import { aContact, anAccount, aSignal } from "../../../support/fake-data.ts";
 import { createFakeService, emptyData } from "../../../support/fake-service.ts";
 import { simulatedClock, startSyncRig } from "../../../support/sync-rig.ts";
@@ -17,7 +16,6 @@ export const startPublishing = async (env: Record<string, string> = {}) => {
   }
   const clock = simulatedClock();
   const rig = await startSyncRig(service, { DUCKMIRROR_PUBLISH_UNCHANGED_BELOW: "0B", ...env }, clock);
-  afterTest(() => rig.close());
   const snapshot = join(rig.dataDir, "warehouse.duckdb");
   /** Syncs, and returns how it ended and whether there is a new snapshot. */
   const sync = async (more: Record<string, string> = {}) => {

@@ -254,26 +254,20 @@ test("any JSON object with a usable id becomes a row, and every value ends in a 
   const normalizeSignal = createNormalizer("signals", { asked: new Set(), fromPath: {} });
   fc.assert(
     fc.property(record, (fields) => {
-      const given: Record<string, JsonValue> = {};
-      for (const [name, item] of Object.entries(fields)) given[name] = toJsonValue(item);
-      const row = normalizeSignal({ ...given, id: 1 });
+      const row = normalizeSignal({ ...fields, id: 1 });
       if (row.kind !== "row") throw new Error(row.reason);
-      for (const [name, item] of Object.entries(given)) {
+      const lost = Object.entries(fields).filter(([name, item]) => {
         const index = tableSpec("signals").fields.findIndex((field) => field.name === name);
-        const cell = index < 0 ? null : row.cells[index];
-        expect(item === null || (cell !== null && cell !== undefined) || row.extra.has(name)).toBe(true);
-      }
+        return item !== null && (row.cells[index] ?? null) === null && !row.extra.has(name);
+      });
+      expect(lost).toEqual([]);
     }),
-    { numRuns: 2000, verbose: 1 },
+    { numRuns: 1000, verbose: 1 },
   );
   const warehouse = await aWarehouse();
   await fc.assert(
     fc.asyncProperty(fc.array(record, { minLength: 1, maxLength: 20 }), async (records) => {
-      const rows = records.map((fields, id) => {
-        const given: Record<string, JsonValue> = { id };
-        for (const [name, item] of Object.entries(fields)) given[name] = toJsonValue(item);
-        return given;
-      });
+      const rows = records.map((fields, id) => ({ ...fields, id }));
       const [counts] = await warehouse.commit(aCheckpoint([aLoad("signals", rows)]));
       expect(counts?.rejected).toBe(0);
       // Every JSON column can be read back by DuckDB.
@@ -281,21 +275,9 @@ test("any JSON object with a usable id becomes a row, and every value ends in a 
       const [again] = await warehouse.commit(aCheckpoint([aLoad("signals", rows)]));
       expect(again).toMatchObject({ inserted: 0, updated: 0 });
     }),
-    { numRuns: 30, verbose: 1 },
+    { numRuns: 10, verbose: 1 },
   );
 });
-
-/** fast-check's values as JSON values. */
-const toJsonValue = (value: unknown): JsonValue => {
-  if (value === null || typeof value === "boolean" || typeof value === "number" || typeof value === "bigint")
-    return value;
-  if (typeof value === "string") return value;
-  if (Array.isArray(value)) return value.map(toJsonValue);
-  if (typeof value === "object") {
-    return Object.fromEntries(Object.entries(value).map(([name, item]) => [name, toJsonValue(item)]));
-  }
-  return String(value);
-};
 
 test.each([
   ["accounts", "whole reject"],

@@ -1,7 +1,7 @@
 // A mirror whose state/ is lost goes on from its snapshot. Shows P34.
 import { readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { replayOf } from "../../../../support/equal-replay.ts";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService } from "../../../../support/fake-service.ts";
@@ -16,7 +16,6 @@ const DATA = `SELECT 'account' AS what, CAST(id AS VARCHAR) AS id, _synced_at, _
 const start = async () => {
   const service = createFakeService(anOrganization(4));
   const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
   await rig.sync({ streams: STREAMS });
   return { service, rig, state: join(rig.dataDir, "state") };
 };

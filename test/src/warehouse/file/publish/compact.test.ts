@@ -17,29 +17,35 @@ const fill = (warehouse: Warehouse, rows: number) =>
 const sumOf = (warehouse: Warehouse) =>
   oneRow(warehouse, "SELECT count(*) AS n, sum(hash(t)::HUGEINT)::VARCHAR AS sums FROM history.signals AS t");
 
-/** A mirror of which more than a third is unused. */
-const aLooseWarehouse = async (dataDir: string, before: readonly string[] = []) => {
+test("a file of which a third is unused is published as it is if a rewrite fails, and later in less space with the same rows", async () => {
+  const dataDir = tempDir();
   const warehouse = await aWarehouse(dataDir);
-  for (const sql of before) await warehouse.database.run(sql);
-  await fill(warehouse, 400_000);
+  const run = (sql: string) => warehouse.database.run(sql);
+  // DuckDB copies tables in the order of their names, and so refuses this one.
+  await run("CREATE TABLE main.zz (a INTEGER PRIMARY KEY)");
+  await run("CREATE TABLE main.aa (a INTEGER REFERENCES main.zz (a))");
+  await run("INSERT INTO main.zz VALUES (1)");
+  await run("INSERT INTO main.aa VALUES (1)");
+  await fill(warehouse, 140_000);
   await warehouse.database.flushWal();
   // Rows behind them in the file, so that it cannot simply end earlier.
-  await warehouse.database.run("CREATE TABLE main.tail AS SELECT md5(i::VARCHAR) AS text FROM range(50000) AS t(i)");
+  await run("CREATE TABLE main.tail AS SELECT md5(i::VARCHAR) AS text FROM range(20000) AS t(i)");
   await warehouse.database.flushWal();
-  await warehouse.database.run("DELETE FROM history.signals WHERE id < 380000");
+  await run("DELETE FROM history.signals WHERE id < 130000");
   await warehouse.database.flushWal();
-  return warehouse;
-};
 
-test("a file of which a third is unused is rewritten: the same rows in less space, and no file is left over", async () => {
-  const dataDir = tempDir();
-  const warehouse = await aLooseWarehouse(dataDir);
   const before = await sumOf(warehouse);
-  const published = await warehouse.publish();
-  expect(published.compacted?.problem).toBe(null);
-  expect(published.compacted?.bytesAfter).toBeLessThan(((published.compacted?.bytesBefore ?? 0) * 2) / 3);
+  const failed = await warehouse.publish();
+  expect(failed.compacted).toMatchObject({ bytesAfter: null, problem: expect.stringContaining("foreign key") });
+  expect(await sumOf(warehouse)).toEqual(before);
+  expect(statSync(warehouse.snapshot).size).toBe(failed.bytes);
+
+  await run("DROP TABLE main.aa");
+  const { bytes, compacted } = await warehouse.publish();
+  expect(compacted?.problem).toBe(null);
+  expect(compacted?.bytesAfter).toBeLessThan(((compacted?.bytesBefore ?? 0) * 2) / 3);
   // The header of a file is no block.
-  expect(published.bytes - (published.compacted?.bytesAfter ?? 0)).toBeLessThan(20_000);
+  expect(bytes - (compacted?.bytesAfter ?? 0)).toBeLessThan(20_000);
   expect(await sumOf(warehouse)).toEqual(before);
   expect(statSync(join(dataDir, "state", "working.duckdb")).mode & 0o777).toBe(0o600);
   expect(readdirSync(join(dataDir, "state")).filter((name) => name.startsWith("new-"))).toEqual([]);
@@ -48,26 +54,10 @@ test("a file of which a third is unused is rewritten: the same rows in less spac
   expect((await warehouse.publish()).compacted).toBe(null);
 });
 
-test("a rewrite that fails is reported; the file is published as it is", async () => {
-  const dataDir = tempDir();
-  // DuckDB copies tables in the order of their names, and so refuses this one.
-  const warehouse = await aLooseWarehouse(dataDir, [
-    "CREATE TABLE main.zz (a INTEGER PRIMARY KEY)",
-    "CREATE TABLE main.aa (a INTEGER REFERENCES main.zz (a))",
-    "INSERT INTO main.zz VALUES (1)",
-    "INSERT INTO main.aa VALUES (1)",
-  ]);
-  const before = await sumOf(warehouse);
-  const published = await warehouse.publish();
-  expect(published.compacted).toMatchObject({ bytesAfter: null, problem: expect.stringContaining("foreign key") });
-  expect(await sumOf(warehouse)).toEqual(before);
-  expect(statSync(warehouse.snapshot).size).toBe(published.bytes);
-});
-
 test("small files and files in use are left alone", async () => {
   const warehouse = await aWarehouse();
   expect((await warehouse.publish()).compacted).toBe(null);
-  await fill(warehouse, 50_000);
+  await fill(warehouse, 20_000);
   expect((await warehouse.publish()).compacted).toBe(null);
 });
 
@@ -80,7 +70,7 @@ test("a file whose blocks in use are nearly empty is rewritten, though few of it
     );
   const first = (await warehouse.publish()).bytes;
   const sizes: number[] = [];
-  for (let round = 1; round <= 6; round += 1) {
+  for (let round = 1; round <= 4; round += 1) {
     // Each table gets a block for the few rows that changed.
     for (const table of tables)
       await warehouse.database.run(`UPDATE ${table} SET text = text || 'x' WHERE id % 200 = ${round}`);

@@ -8,7 +8,6 @@ import type { SyncRequest } from "../../jobs/sync.ts";
 import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
-import { Secret } from "../../src/core/secret.ts";
 import { fromDuck } from "../../src/warehouse/duckdb/statements.ts";
 import type { RequestRecord } from "../../src/warehouse/record/checkpoint.ts";
 import { DUCK_TYPES, duckCell } from "../../src/warehouse/record/convert-cell.ts";
@@ -17,10 +16,10 @@ import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import { type FakeService, idsOf } from "./fake-service.ts";
-import { configOf as givenConfig } from "./given-config.ts";
 import { memoryJob } from "./memory-job.ts";
 import { createMemoryWarehouse } from "./memory-warehouse/memory-warehouse.ts";
 import type { MemoryRows } from "./memory-warehouse/rows.ts";
+import { runsOf } from "./runs-of.ts";
 import { hurriedClock, type Synced, watched } from "./sync-rig.ts";
 
 export interface MemoryRig {
@@ -79,28 +78,9 @@ export const startMemoryRig = async (
   const warehouse = createMemoryWarehouse({});
   const { rows } = warehouse;
   const job = memoryJob(warehouse, clock);
-  const events: ProgressEvent[] = [];
-  const random = seededRandom(1);
   // Nothing is written there.
   const dataDir = join(tmpdir(), "duckmirror-in-memory");
-  const configOf = (more: Record<string, string>) =>
-    givenConfig(null, {
-      DUCKMIRROR_BASE_URL: server.url,
-      DUCKMIRROR_TOKEN: "test-token",
-      DUCKMIRROR_DATA_DIR: dataDir,
-      DUCKMIRROR_RATE_LIMIT: "100000",
-      ...env,
-      ...more,
-    });
-  const context = (signal: AbortSignal) => ({
-    clock,
-    random,
-    emit: (event: ProgressEvent) => void events.push(event),
-    signal,
-    hardSignal: new AbortController().signal,
-    version: "0.0.0",
-    token: new Secret("test-token"),
-  });
+  const { events, configOf, context } = runsOf({ url: server.url, dataDir, env, clock, random: seededRandom(1) });
   const rowsOf: MemoryRig["rows"] = (table, ...columns) =>
     [...rows.of(table).values()].map((row) =>
       Object.fromEntries(
@@ -110,8 +90,7 @@ export const startMemoryRig = async (
   return {
     service,
     clock,
-    sync: (request = {}, more = {}, signal = new AbortController().signal) =>
-      watched(service, () => job(configOf(more), request, context(signal))),
+    sync: (request = {}, more = {}, signal) => watched(service, () => job(configOf(more), request, context(signal))),
     events,
     rows: rowsOf,
     ids: (table) => idsOf(rowsOf(table, "id")),

@@ -10,7 +10,6 @@ import type { Clock } from "../../src/core/clock.ts";
 import type { ErrorCode } from "../../src/core/errors.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
 import type { SyncReport } from "../../src/core/report/sync-report.ts";
-import { Secret } from "../../src/core/secret.ts";
 import type { SyncResult } from "../../src/sync/run/run-sync.ts";
 import type { VerifyResult } from "../../src/sync/verify/verify.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
@@ -18,8 +17,8 @@ import { afterTest } from "./after-test.ts";
 import { seededRandom } from "./chance.ts";
 import { startFakeServer } from "./fake-server.ts";
 import { type FakeService, paidOf } from "./fake-service.ts";
-import { configOf as givenConfig } from "./given-config.ts";
 import { copyMigratedMirror } from "./migrated-mirror.ts";
+import { runsOf } from "./runs-of.ts";
 
 /** The machine's time, but waiting takes none: retries and rate limits pass at once. */
 export const hurriedClock = (): Clock => {
@@ -97,38 +96,20 @@ export const openSyncRig = async (
   const server = await startFakeServer(service);
   const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-rig-"));
   await copyMigratedMirror(dataDir);
-  const events: ProgressEvent[] = [];
-  const configOf = (more: Record<string, string>) =>
-    givenConfig(null, {
-      DUCKMIRROR_BASE_URL: server.url,
-      DUCKMIRROR_TOKEN: "test-token",
-      DUCKMIRROR_DATA_DIR: dataDir,
-      DUCKMIRROR_RATE_LIMIT: "100000",
-      ...env,
-      ...more,
-    });
-  const context = (signal = new AbortController().signal) => ({
-    clock,
-    random,
-    emit: (event: ProgressEvent) => void events.push(event),
-    signal,
-    hardSignal: new AbortController().signal,
-    version: "0.0.0",
-    token: new Secret("test-token"),
-    ...(connect === undefined ? {} : { connect }),
-  });
+  const { events, configOf, context } = runsOf({ url: server.url, dataDir, env, clock, random });
+  const contextOf = (signal?: AbortSignal) => ({ ...context(signal), ...(connect === undefined ? {} : { connect }) });
   return {
     service,
     clock,
     dataDir,
     events,
     sync: (request = {}, more = {}, signal) =>
-      watched(service, () => syncJob(configOf(more), request, context(signal))),
+      watched(service, () => syncJob(configOf(more), request, contextOf(signal))),
     verify: (request = {}) =>
       verifyJob(
-        configOf({}),
+        configOf(),
         { streams: [], maxCredits: 20, sample: 100, repair: false, allowMassDelete: false, ...request },
-        context(),
+        contextOf(),
       ),
     rows: async (sql) => {
       const result = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql });

@@ -11,6 +11,7 @@ const sharing = [
   "test/src/{budget,sandbox,sync,warehouse}/**/*.long.test.ts",
   // These draw their cases; here they draw more.
   "test/second-server/**/*.test.ts",
+  "test/src/queue/syncs/sync-life.test.ts",
   "test/src/sync/simulation.test.ts",
   "test/src/sync/list/ways/walk.test.ts",
   "test/src/warehouse/load/load-batch.test.ts",
@@ -23,6 +24,7 @@ export default defineConfig({
       SECOND_SEEDS: env.SECOND_SEEDS ?? "80",
       SECOND_FILES: env.SECOND_FILES ?? "4",
       FEED_CASES: env.FEED_CASES ?? "12",
+      DUCKMIRROR_LIFE_HISTORIES: env.DUCKMIRROR_LIFE_HISTORIES ?? "200",
       LOAD_CASES: env.LOAD_CASES ?? "40",
       SIMULATIONS: env.SIMULATIONS ?? "250",
       DUCKMIRROR_PROPERTY_RUNS: env.DUCKMIRROR_PROPERTY_RUNS ?? "1000",

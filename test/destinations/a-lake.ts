@@ -1,4 +1,5 @@
 // A lake to deliver to, and readers of it.
+import { copyFileSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { inject } from "vitest";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
@@ -89,3 +90,16 @@ export const differencesIn = (at: string, mirrors: Readonly<Record<string, strin
     }
     return found;
   });
+
+/** Puts extensions into a folder in the layout in which DuckDB itself installs them. */
+export const ownLayout = async (root: string, names = ["ducklake", "sqlite_scanner"]): Promise<string> => {
+  const duckdb = await openExtended({ memoryLimit: "256MB", extensions: [] }, new AbortController().signal);
+  const [row] = await duckdb.run("SELECT platform FROM pragma_platform()");
+  await duckdb.close();
+  const folder = join(root, "v1.5.5", String(row?.platform));
+  mkdirSync(folder, { recursive: true });
+  for (const name of names) {
+    copyFileSync(join(inject("extensions"), `${name}.duckdb_extension`), join(folder, `${name}.duckdb_extension`));
+  }
+  return root;
+};

@@ -103,3 +103,19 @@ export const mortal = (child: ChildProcess) => {
     await ended;
   };
 };
+
+/** The port that a program names once it listens. */
+export const portOf = (child: ChildProcess, listens: RegExp): Promise<number> =>
+  new Promise((resolve, reject) => {
+    let text = "";
+    const hear = (chunk: unknown) => {
+      text += String(chunk);
+      const port = listens.exec(text)?.[1];
+      if (port === undefined) return;
+      resolve(Number(port));
+      text = "";
+    };
+    child.stdout?.on("data", hear);
+    child.stderr?.on("data", hear);
+    child.once("exit", () => reject(new Error(`${child.spawnargs.join(" ")} did not start: ${text}`)));
+  });

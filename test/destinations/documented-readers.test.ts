@@ -7,9 +7,8 @@ import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { aFolder, deliver } from "./a-lake.ts";
+import { aFolder, deliver, ownLayout } from "./a-lake.ts";
 import { commitSignals } from "./moving-mirror.ts";
-import { ownLayout } from "./own-layout.ts";
 import { catalogIn, rowsIn } from "./read-postgres.ts";
 
 const postgres = await forFile(startPostgres());

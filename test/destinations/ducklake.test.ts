@@ -6,10 +6,9 @@ import { seededRandom } from "../support/chance.ts";
 import { change } from "../support/change-mirror.ts";
 import { forFile } from "../support/for-file.ts";
 import { startPostgres } from "../support/postgres.ts";
-import { aFolder, type Catalog, catalogUrl, deliver, differences, report, withReader } from "./a-lake.ts";
+import { aFolder, type Catalog, catalogUrl, deliver, differences, ownLayout, report, withReader } from "./a-lake.ts";
 import { addContacts, erase } from "./erasing.ts";
 import { commitSignals, DIGITS, move } from "./moving-mirror.ts";
-import { ownLayout } from "./own-layout.ts";
 import { catalogIn } from "./read-postgres.ts";
 
 const postgres = await forFile(startPostgres());

@@ -142,44 +142,36 @@ test.each([
   },
 );
 
+const s3 = await forFile(startS3(inject("destinationsVenv")));
+
 test("a bucket that takes connections and answers nothing is away, and gets everything later", async () => {
   stubAws();
-  const s3 = await startS3(inject("destinationsVenv"));
-  try {
-    const dataDir = aFolder();
-    await move(dataDir, seededRandom(35));
-    const bucket = await aBucket(s3, "frozen");
-    s3.forget();
-    s3.rule = () => "silent";
-    const setting = bucket.setting({ answer_timeout: "1s" });
-    const { error } = await reportOf(dataDir, setting);
-    expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
-    // Tried again each time.
-    expect(s3.seen.length).toBe(8);
-    s3.rule = null;
-    const { to } = await delivered(dataDir, setting);
-    expect((await manifestOf(bucket))?.delivered).toMatchObject({ n: to.n });
-  } finally {
-    await s3.stop();
-  }
+  const dataDir = aFolder();
+  await move(dataDir, seededRandom(35));
+  const bucket = await aBucket(s3, "frozen");
+  s3.forget();
+  s3.rule = () => "silent";
+  const setting = bucket.setting({ answer_timeout: "1s" });
+  const { error } = await reportOf(dataDir, setting);
+  s3.rule = null;
+  expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
+  // Tried again each time.
+  expect(s3.seen.length).toBe(8);
+  const { to } = await delivered(dataDir, setting);
+  expect((await manifestOf(bucket))?.delivered).toMatchObject({ n: to.n });
 });
 
 test("a lake whose bucket takes connections and answers nothing is away, and gets everything later", async () => {
   stubAws();
-  const s3 = await startS3(inject("destinationsVenv"));
-  try {
-    const [dataDir, at] = [aFolder(), aFolder()];
-    await move(dataDir, seededRandom(36));
-    await makeBucket(s3.endpoint, "lake");
-    const settings = { data_path: "s3://lake/files/", endpoint: s3.endpoint, path_style: true, region: "us-east-1" };
-    s3.rule = () => "silent";
-    const { error } = await report({ dataDir, at, settings: { ...settings, answer_timeout: PATIENT } });
-    expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
-    s3.rule = null;
-    const { tables } = await deliver({ dataDir, at, settings });
-    expect(tables.some(({ written }) => written > 0)).toBe(true);
-    expect((await deliver({ dataDir, at, settings })).tables).toEqual([]);
-  } finally {
-    await s3.stop();
-  }
+  const [dataDir, at] = [aFolder(), aFolder()];
+  await move(dataDir, seededRandom(36));
+  await makeBucket(s3.endpoint, "lake");
+  const settings = { data_path: "s3://lake/files/", endpoint: s3.endpoint, path_style: true, region: "us-east-1" };
+  s3.rule = () => "silent";
+  const { error } = await report({ dataDir, at, settings: { ...settings, answer_timeout: PATIENT } });
+  s3.rule = null;
+  expect(error).toMatchObject({ code: "DESTINATION_AWAY" });
+  const { tables } = await deliver({ dataDir, at, settings });
+  expect(tables.some(({ written }) => written > 0)).toBe(true);
+  expect((await deliver({ dataDir, at, settings })).tables).toEqual([]);
 });

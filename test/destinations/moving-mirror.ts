@@ -2,14 +2,13 @@
 // the scope, a feed that begins anew; texts and numbers that are hard to store elsewhere.
 import { join } from "node:path";
 import { TABLE_NAMES } from "../../src/catalog/tables.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { ExactNumber, type JsonObject, type JsonValue } from "../../src/core/json.ts";
 import type { Warehouse } from "../../src/warehouse/file/warehouse.ts";
-import { forgetContacts } from "../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../src/warehouse/load/walks.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { aCheckpoint, aLoad, aSignal } from "../src/warehouse/checkpoints.ts";
 import { change } from "../support/change-mirror.ts";
+import { erase } from "./erasing.ts";
 
 const NASTY: readonly string[] = [
   "plain",
@@ -67,19 +66,10 @@ const commitArticles = (warehouse: Warehouse, random: () => number) => {
   return warehouse.commit(aCheckpoint([aLoad("news_articles", records, more)]));
 };
 
-const forgetOne = async (dataDir: string, random: () => number): Promise<void> => {
-  const ids = [`contact-${Math.floor(random() * 40)}`];
-  const bodies = () => ({ contacts: () => [], clean: () => null });
-  await forgetContacts(
-    { dataDir, clock: systemClock },
-    { ids, emails: [], all: false, exportDirs: [], bodies, onStep: () => undefined },
-  );
-};
-
 /** One step of the mirror, published. */
 export const move = async (dataDir: string, random: () => number): Promise<void> => {
   const dice = random();
-  if (dice < 0.08) return forgetOne(dataDir, random);
+  if (dice < 0.08) return erase(dataDir, `contact-${Math.floor(random() * 40)}`);
   await change(dataDir, async (warehouse) => {
     const { database } = warehouse;
     await commitSignals(warehouse, Math.floor(random() * 3_000), 1 + Math.floor(random() * 400), random);

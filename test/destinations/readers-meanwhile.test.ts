@@ -1,5 +1,5 @@
 // Readers of a lake in processes of their own, while deliveries go on: each read sees one published snapshot, whole.
-// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both; LAKE_READS=3: each reads so often per delivery, else all the time. Shows P28.
+// LAKE_READERS=20 LAKE_DELIVERIES=50 for more of both. Shows P28.
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";
@@ -14,19 +14,6 @@ import { catalogIn } from "./read-postgres.ts";
 
 const READERS = Number(process.env.LAKE_READERS ?? "5");
 const DELIVERIES = Number(process.env.LAKE_DELIVERIES ?? "5");
-const READS = Number(process.env.LAKE_READS ?? "Infinity");
-
-/** Lets readers wait for the next delivery. */
-const createTurns = () => {
-  const waiting: (() => void)[] = [];
-  return {
-    next: () => {
-      for (const resume of waiting.splice(0)) resume();
-    },
-    wait: () => new Promise<void>((resume) => void waiting.push(resume)),
-  };
-};
-
 /** Rows of two tables and a sum over the values of one: what a reader compares. */
 const stateSql = (schema: string): string =>
   `concat_ws(' ', (SELECT count(*) FROM ${schema}.signals), (SELECT count(*) FROM ${schema}.contacts),
@@ -47,28 +34,21 @@ test(`${READERS} readers during ${DELIVERIES} deliveries: every read is a publis
       await warehouse.deleteKeys({ table: "signals", ids, runId: "r", now: Date.now() });
     });
     await addContacts(dataDir, [`contact-${step}`]);
-    const { rows } = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql: `SELECT ${stateSql("main")}` });
-    const state = String(rows[0]?.[0]);
-    const [last] = (
-      await runQuery({
-        snapshot: join(dataDir, "warehouse.duckdb"),
-        sql: "SELECT max(last_n) FROM sync.change_batches",
-      })
-    ).rows;
-    published.set(String(last?.[0]), state);
-    expect((await deliver({ dataDir, at, url, settings: { data_path: "files" } })).to.n).toBe(Number(last?.[0]));
+    const read = `SELECT ${stateSql("main")}, (SELECT max(last_n) FROM sync.change_batches)`;
+    const { rows } = await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql: read });
+    const [state, last] = rows[0] ?? [];
+    published.set(String(last), String(state));
+    expect((await deliver({ dataDir, at, url, settings: { data_path: "files" } })).to.n).toBe(Number(last));
   };
   await bring(0);
   const work = { isDone: false, reads: 0 };
-  const turns = createTurns();
   const seen = new Set<string>();
   const reader = () =>
     withReader(
       at,
       async (run) => {
         const sql = `SELECT (SELECT max(n) FROM lake.main._duckmirror) AS n, ${stateSql("lake.main")} AS state`;
-        for (let before = 0, isLast = false, reads = 0; !isLast; reads += 1) {
-          if (reads > 0 && reads % READS === 0 && !work.isDone) await turns.wait();
+        for (let before = 0, isLast = false; !isLast; ) {
           // One more read after the last delivery.
           isLast = work.isDone;
           await run("BEGIN");
@@ -87,13 +67,9 @@ test(`${READERS} readers during ${DELIVERIES} deliveries: every read is a publis
     );
   const deliveries = async () => {
     try {
-      for (let step = 1; step <= DELIVERIES; step += 1) {
-        turns.next();
-        await bring(step);
-      }
+      for (let step = 1; step <= DELIVERIES; step += 1) await bring(step);
     } finally {
       work.isDone = true;
-      turns.next();
     }
   };
   await Promise.all([deliveries(), ...Array.from({ length: READERS }, reader)]);

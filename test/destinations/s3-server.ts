@@ -1,9 +1,9 @@
 // moto's imitation of S3, behind a server that counts. moto forgets everything when it dies; the server before it keeps what
 // moto has confirmed, so that a killed moto comes back as a service with disks would.
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import type { IncomingMessage } from "node:http";
 import { join } from "node:path";
-import { type CountingServer, mortal, startCounting } from "./counting-server.ts";
+import { type CountingServer, mortal, portOf, startCounting } from "./counting-server.ts";
 
 export interface S3Server extends CountingServer {
   /** SIGKILL of moto: requests under way break, later ones are refused. */
@@ -13,19 +13,7 @@ export interface S3Server extends CountingServer {
   stop(): Promise<void>;
 }
 
-const started = (child: ChildProcess): Promise<number> =>
-  new Promise((resolve, reject) => {
-    let text = "";
-    child.stderr?.on("data", (chunk) => {
-      text += String(chunk);
-      const port = /Running on http:\/\/127\.0\.0\.1:(\d+)/.exec(text)?.[1];
-      if (port === undefined) return;
-      resolve(Number(port));
-      text = "";
-    });
-    child.once("exit", () => reject(new Error(`moto did not start: ${text}`)));
-  });
-
+const LISTENS = /Running on http:\/\/127\.0\.0\.1:(\d+)/;
 const BUSY =
   "<?xml version='1.0'?><Error><Code>SlowDown</Code><Message>Please reduce your request rate.</Message></Error>";
 
@@ -87,7 +75,7 @@ export const startS3 = async (venv: string, env: Readonly<Record<string, string>
   let moto = launch();
   let kill = mortal(moto);
   const confirmed: Confirmed = new Map();
-  let port = await started(moto);
+  let port = await portOf(moto, LISTENS);
   const onConfirmed = (incoming: IncomingMessage, body: Buffer) => note(confirmed, incoming, body);
   const counting = await startCounting({ port: () => port, partsBeforeKey: 1, busy: BUSY, onConfirmed });
   return Object.assign(counting, {
@@ -96,7 +84,7 @@ export const startS3 = async (venv: string, env: Readonly<Record<string, string>
       await kill();
       moto = launch();
       kill = mortal(moto);
-      port = await started(moto);
+      port = await portOf(moto, LISTENS);
       await repeat(port, confirmed);
     },
     stop: async () => {

@@ -1,6 +1,5 @@
 // Mirrors with a home move between three workers while workers, Redis and the bucket are killed at random requests.
-// KILLS=50 for more, SEED=n to repeat. The bucket is the benchmarks' own, on disk; moto's imitation of S3 is killed by
-// test/destinations/home-kills.test.ts. Shows P33.
+// KILLS=50 for more, SEED=n to repeat. The bucket is the benchmarks' own, on disk. Shows P33.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";

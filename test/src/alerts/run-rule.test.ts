@@ -4,18 +4,13 @@
 import { readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { alertFigures, alertsJob, listAlerts, replayAlert, testAlert } from "../../../jobs/alerts.ts";
+import { alertFigures, alertsJob, replayAlert, testAlert } from "../../../jobs/alerts.ts";
 import type { AlertEvent } from "../../../src/alerts/message.ts";
 import { slackBody } from "../../../src/alerts/run-rule.ts";
 import { EXAMPLE_RULES } from "../../../src/core/config/alerts/alert-settings.ts";
-import { runQuery } from "../../../src/warehouse/read/query.ts";
-import { change } from "../../support/change-mirror.ts";
 import { aContact, anAccount, aSignal } from "../../support/fake-data.ts";
-import { configOf } from "../../support/given-config.ts";
-import { simulatedClock } from "../../support/sync-rig.ts";
-import { aCheckpoint, aLoad } from "../warehouse/checkpoints.ts";
-import { tempDir } from "../warehouse/temp-dir.ts";
-import { type Answer, aReceiver, SECRET } from "./a-receiver.ts";
+import type { Answer } from "./a-receiver.ts";
+import { aRule } from "./a-rule.ts";
 
 // Messages for chats: readable, escaped as Slack asks, and cut where Slack would cut them.
 
@@ -65,50 +60,14 @@ test("a line break in a value begins no line", () => {
   ]);
 });
 
-const aDataDir = (): string => {
-  const dataDir = tempDir();
-  return dataDir;
-};
-
 const HOUR_MS = 3_600_000;
-
-/** `boxed`: the query runs in its own process, as it does for users; that takes a second. */
-const aRig = async (rule: object, answer?: (nth: number) => Answer, boxed = false) => {
-  const dataDir = aDataDir();
-  const receiver = await aReceiver(answer);
-  const env = {
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_ALERTS: JSON.stringify([
-      { name: "a", event: "changes", url_env: "URL", secret_env: "SECRET", allow_private: true, ...rule },
-    ]),
-    URL: receiver.url,
-    SECRET,
-  };
-  const config = configOf(null, env);
-  const clock = simulatedClock();
-  const query = boxed ? {} : { query: runQuery };
-  const context = { clock, random: () => 0, signal: new AbortController().signal, ...query };
-  const pass = async () => {
-    const [found] = await alertsJob(config, [], context);
-    if (found === undefined) throw new Error("no pass");
-    return found;
-  };
-  const store = (table: "accounts" | "contacts" | "signals", rows: readonly object[]) =>
-    change(dataDir, (warehouse) => warehouse.commit(aCheckpoint([aLoad(table, JSON.parse(JSON.stringify(rows)))])));
-  const state = async () => {
-    const [found] = await listAlerts(config, []);
-    if (found === undefined) throw new Error("no rule");
-    return found;
-  };
-  return { dataDir, config, clock, context, pass, store, state, ...receiver };
-};
 
 const EVERY_SIGNAL =
   "SELECT c.n, s.id, s.headline FROM changes AS c JOIN main.signals AS s ON s.id = try_cast(c.key AS BIGINT) WHERE c.table_name = 'signals'";
 const signals = (...ids: number[]) => ids.map((id) => aSignal(id));
 
 test("a rule begins with the next change; its events are sent once, in batches, signed", async () => {
-  const { pass, store, received, state, dataDir } = await aRig({ sql: EVERY_SIGNAL, batch: 2 });
+  const { pass, store, received, state, dataDir } = await aRule({ sql: EVERY_SIGNAL, batch: 2 });
   expect(await pass()).toMatchObject({ sent: 0, waiting: 0, error: null });
   await store("signals", signals(1, 2));
   expect(await pass()).toMatchObject({ sent: 0 });
@@ -140,7 +99,7 @@ test("a rule begins with the next change; its events are sent once, in batches, 
 test("the example rules: funding at an account with a score over 70, and a champion who left", async () => {
   const [funding, left] = EXAMPLE_RULES;
   const found = async (sql: string) => {
-    const { pass, store, received } = await aRig({ sql }, undefined, true);
+    const { pass, store, received } = await aRule({ sql }, undefined, true);
     await store("accounts", [anAccount(71, { name: "Hot" }), anAccount(20)]);
     await store("contacts", [
       aContact("p_1", { type: "champion", currentCompanyName: "Acme" }),
@@ -169,7 +128,7 @@ test("the example rules: funding at an account with a score over 70, and a champ
 
 test("a receiver that is away: later events wait behind the first, each wait is longer, ids stay", async () => {
   let fault: Answer = { status: 503 };
-  const { pass, store, received, taken, clock, config } = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, () => fault);
+  const { pass, store, received, taken, clock, config } = await aRule({ sql: EVERY_SIGNAL, batch: 1 }, () => fault);
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -202,7 +161,7 @@ test("a receiver that is away: later events wait behind the first, each wait is 
 
 test("a clock that was years ahead during an attempt holds up no message once it is right", async () => {
   let fault: Answer = { status: 503 };
-  const { pass, store, context, config, clock, taken } = await aRig({ sql: EVERY_SIGNAL }, () => fault);
+  const { pass, store, context, config, clock, taken } = await aRule({ sql: EVERY_SIGNAL }, () => fault);
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -215,7 +174,7 @@ test("a clock that was years ahead during an attempt holds up no message once it
 
 test("what is refused is a dead letter and holds up nothing; replay sends it under its id", async () => {
   let answer = (nth: number): Answer => (nth === 0 ? { status: 400 } : {});
-  const rig = await aRig({ sql: EVERY_SIGNAL, batch: 1 }, (nth) => answer(nth));
+  const rig = await aRule({ sql: EVERY_SIGNAL, batch: 1 }, (nth) => answer(nth));
   const { pass, store, received, config, context, state } = rig;
   await store("signals", signals(1));
   await pass();
@@ -236,7 +195,7 @@ test("what is refused is a dead letter and holds up nothing; replay sends it und
 });
 
 test("where the folder of the messages cannot be read, the rule fails and has no figures: none would look like all sent", async () => {
-  const { dataDir, pass, store, config, state } = await aRig({ sql: EVERY_SIGNAL }, () => ({ status: 503 }));
+  const { dataDir, pass, store, config, state } = await aRule({ sql: EVERY_SIGNAL }, () => ({ status: 503 }));
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -251,7 +210,7 @@ test("where the folder of the messages cannot be read, the rule fails and has no
 
 test("410 turns the rule off, with a notice and without a loss; replay turns it on", async () => {
   let status = 410;
-  const { pass, store, received, config, context, state } = await aRig({ sql: EVERY_SIGNAL }, () => ({ status }));
+  const { pass, store, received, config, context, state } = await aRule({ sql: EVERY_SIGNAL }, () => ({ status }));
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -266,7 +225,7 @@ test("410 turns the rule off, with a notice and without a loss; replay turns it 
 });
 
 test("a query that fails is an error of its rule, which goes on where it was once the query is right", async () => {
-  const { pass, store, config, context, state, received } = await aRig({ sql: EVERY_SIGNAL });
+  const { pass, store, config, context, state, received } = await aRule({ sql: EVERY_SIGNAL });
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2));
@@ -279,7 +238,7 @@ test("a query that fails is an error of its rule, which goes on where it was onc
 });
 
 test("a feed that is behind the position gives one notice, and the rule goes on from its end", async () => {
-  const { pass, store, config, context, received, state } = await aRig({ sql: EVERY_SIGNAL });
+  const { pass, store, config, context, received, state } = await aRule({ sql: EVERY_SIGNAL });
   await store("signals", signals(1));
   await pass();
   await replayAlert(config, { name: "a", after: 99 }, context);
@@ -290,7 +249,7 @@ test("a feed that is behind the position gives one notice, and the rule goes on 
 });
 
 test("another feed that has passed the position gives the notice too: a mirror that was restored and synced since", async () => {
-  const { pass, store, received, dataDir, state } = await aRig({ sql: EVERY_SIGNAL, batch: 9 });
+  const { pass, store, received, dataDir, state } = await aRule({ sql: EVERY_SIGNAL, batch: 9 });
   await store("signals", signals(1));
   await pass();
   await store("signals", signals(2, 3));
@@ -313,7 +272,7 @@ test("another feed that has passed the position gives the notice too: a mirror t
 });
 
 test("a test sends a few events, marked as a test, and changes nothing of the rule", async () => {
-  const { store, config, context, received, state, dataDir } = await aRig({ sql: EVERY_SIGNAL });
+  const { store, config, context, received, state, dataDir } = await aRule({ sql: EVERY_SIGNAL });
   await store("signals", signals(1, 2, 3, 4));
   expect(await testAlert(config, "a", context)).toMatchObject({ found: { length: 4 }, taken: true, error: null });
   expect(received.map(({ body }) => [body.type, body.data.events.length])).toEqual([["duckmirror.test", 3]]);
@@ -322,7 +281,7 @@ test("a test sends a few events, marked as a test, and changes nothing of the ru
 });
 
 test("without address or secret, and with a wrong one, the rule fails and names the cause, never the value", async () => {
-  const { config, context } = await aRig({ sql: EVERY_SIGNAL });
+  const { config, context } = await aRule({ sql: EVERY_SIGNAL });
   const [rule] = config.alerts;
   if (rule === undefined) throw new Error("no rule");
   const failure = async (more: object) => {

@@ -5,6 +5,7 @@ import type { OkOutcome } from "../../../src/api/outcome.ts";
 import { createRedactor, type Redaction, redactOutcome } from "../../../src/api/redact.ts";
 import { fieldPath } from "../../../src/catalog/field-rules.ts";
 import type { JsonObject } from "../../../src/core/json.ts";
+import { ok as anOk } from "../sync/request/outcomes.ts";
 
 const hashOf = (text: string) => createHmac("sha256", "a key of some length").update(text).digest("hex");
 const hashed = (text: string) => `hmac-sha256:${hashOf(text)}`;
@@ -147,29 +148,14 @@ describe("forgotten people", () => {
 
 test("an outcome is redacted with its body; a body that cannot be read is not kept", () => {
   const redact = redactorFor({ exclude: ["contacts.phone"] });
-  const base = {
-    call: { endpoint: "listContacts", path: "/v1/contacts", query: {} },
-    status: 200,
-    sentAt: 0,
-    durationMs: 1,
-    bytes: 10,
-    rate: null,
-  } as const;
-  const ok: OkOutcome = {
-    ...base,
-    kind: "ok",
-    data: contacts.data ?? null,
-    included: null,
-    page: { page: 1, perPage: 20, totalCount: 2, totalPages: 1 },
-    usage: null,
-    timestamp: null,
-    envelope: contacts,
-    wire: { bytes: Buffer.from(JSON.stringify(contacts)), encoding: "identity" },
-  };
+  const call = { endpoint: "listContacts", path: "/v1/contacts", query: {} } as const;
+  const wire = { bytes: Buffer.from(JSON.stringify(contacts)), encoding: "identity" } as const;
+  const ok: OkOutcome = { ...anOk, call, data: contacts.data ?? null, envelope: contacts, wire };
   const clean = redactOutcome(ok, redact);
   expect(clean.kind === "ok" && JSON.parse(clean.wire.bytes.toString())).toEqual(redact(contacts, "listContacts"));
   expect(clean).toMatchObject({ data: redact(contacts, "listContacts").data });
-  const invalid = { ...base, kind: "invalid", detail: "no JSON", wire: ok.wire } as const;
+  const { sentAt, durationMs, bytes, rate, status } = ok;
+  const invalid = { kind: "invalid", call, status, sentAt, durationMs, bytes, rate, detail: "no JSON", wire } as const;
   expect(redactOutcome(invalid, redact)).toMatchObject({ wire: null });
   expect(redactOutcome(invalid, null)).toBe(invalid);
 });

@@ -3,11 +3,10 @@
 import { cpSync, readdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
 import { openSource } from "../../../src/deliver/source.ts";
 import { pruneHistory } from "../../../src/warehouse/file/upkeep/history-retention.ts";
-import { forgetContacts } from "../../../src/warehouse/forget/forget.ts";
 import { startFeed } from "../../../src/warehouse/load/walks.ts";
+import { erase } from "../../destinations/erasing.ts";
 import { change } from "../../support/change-mirror.ts";
 import { aCheckpoint, aLoad, aSignal, T0 } from "../warehouse/checkpoints.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";
@@ -81,22 +80,9 @@ test("the snapshot is the one that was published when the source was opened", as
   await expectCurrent(dataDir, copy);
 });
 
-const forget = (dataDir: string, id: string) =>
-  forgetContacts(
-    { dataDir, clock: systemClock },
-    {
-      ids: [id],
-      emails: [],
-      all: false,
-      exportDirs: [],
-      bodies: () => ({ contacts: () => [], clean: () => null }),
-      onStep: () => undefined,
-    },
-  );
-
 test("after an erasure the contacts are brought whole, because the feed does not name whom", async () => {
   const { dataDir, copy } = await aMirror();
-  await forget(dataDir, "contact-1");
+  await erase(dataDir, "contact-1");
   await bring(dataDir, copy);
   expect(wholeIn(copy)).toEqual(["contacts"]);
   expect(copy.tables.get("contacts")?.size).toBe(1);
@@ -111,7 +97,7 @@ test("the request history is brought whole after each erasure that changes it, a
   );
   await bring(dataDir, copy);
   for (const id of ["contact-1", "contact-2"]) {
-    await forget(dataDir, id);
+    await erase(dataDir, id);
     await bring(dataDir, copy);
     expect(wholeIn(copy)).toContain("usage_requests");
     await expectCurrent(dataDir, copy);
@@ -124,16 +110,16 @@ test("an erasure that only unknown fields of the request history name is brought
     database.run(`INSERT INTO main.usage_requests (id, endpoint, _extra) VALUES (2, 'GET', '{"about": "contact-2"}')`),
   );
   await bring(dataDir, copy);
-  await forget(dataDir, "contact-2");
+  await erase(dataDir, "contact-2");
   await bring(dataDir, copy);
   await expectCurrent(dataDir, copy);
 });
 
 test("an erasure is brought although the feed lost the change of an earlier one meanwhile", async () => {
   const { dataDir, copy } = await aMirror();
-  await forget(dataDir, "contact-1");
+  await erase(dataDir, "contact-1");
   await bring(dataDir, copy);
-  await forget(dataDir, "contact-2");
+  await erase(dataDir, "contact-2");
   await change(dataDir, ({ database }) =>
     database.run(
       "DELETE FROM sync.changes WHERE key_1 = (SELECT arg_min(key_1, n) FROM sync.changes WHERE starts_with(key_1, 'forgotten:'))",

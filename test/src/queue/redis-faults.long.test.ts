@@ -1,14 +1,12 @@
-// Redis goes away, forgets, fills up, falters or is replaced: DuckDB holds the truth, and the next sync is complete.
+// Redis goes away, forgets, fills up or falters: DuckDB holds the truth, and the next sync is complete.
 // Redis with a user of its own for duckmirror, with the rights that docs/WORKER.md gives it and no others.
-import { createServer, connect as dial, type Socket } from "node:net";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { createScrubber } from "../../../src/core/secret.ts";
-import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
-import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
+import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
-import { afterTest } from "../../support/after-test.ts";
 import { documentedUser } from "../../support/documented-user.ts";
 import { aReport } from "../../support/reports.ts";
 import {
@@ -16,6 +14,7 @@ import {
   aDataDir,
   aFleet,
   anAsk,
+  anAskedFleet,
   anOrg,
   aRedis,
   aWorker,
@@ -64,7 +63,7 @@ test("a run that Redis broke off is no end of its sync: it goes on under the sam
   const redis = await aRedis({ appendonlyDir: await aDataDir() });
   const org = await anOrg();
   let runs = 0;
-  const broken = async ({ streams }: { readonly streams: readonly string[] }): Promise<SyncResult> => {
+  const broken = async (streams: readonly string[]): Promise<SyncResult> => {
     const error = new DuckmirrorError("REDIS_UNAVAILABLE", { address: "x", detail: "connect ECONNREFUSED" });
     await redis.kill();
     // As after a minute of patience: the run fails before Redis is back, or after it.
@@ -72,18 +71,9 @@ test("a run that Redis broke off is no end of its sync: it goes on under the sam
     return { report: aReport({ run_id: `broken-${runs}`, status: "failed", streams }, "stopped"), error };
   };
   const worker = await aWorker(redis, [org.config(redis)], {
-    run: (connection) => {
-      const engine = engineRunner({
-        clock: systemClock,
-        random: Math.random,
-        version: "0.0.0",
-        scrubber: createScrubber(),
-        connect: sharedAccess(connection),
-      });
-      return (profile, request, context) => {
-        runs += 1;
-        return runs > 2 ? engine(profile, request, context) : broken(request);
-      };
+    onRun: (_, { streams }) => {
+      runs += 1;
+      return runs > 2 ? undefined : broken(streams);
     },
   });
   const { runId } = await worker.triggers.start(anAsk());
@@ -103,46 +93,26 @@ test("Redis restarts with an empty memory", async () => {
   await isComplete(org, worker);
 });
 
+test("what is wanted is exported after the sync, and a sync that Redis forgot is found in its mirror", async () => {
+  const { address, org, profiles, queues, redis } = await anAskedFleet({ DUCKMIRROR_EXPORT_FORMATS: "parquet" });
+  const { triggers } = await aWorker(address, profiles);
+  const { runId } = await triggers.start(anAsk({ streams: ["accounts"] }));
+  const before = await reached(triggers, runId);
+  await expect.poll(() => existsSync(join(org.dataDir, "export", "_manifest.json")), { timeout: 120_000 }).toBe(true);
+  await expect.poll(() => queues.export.getCompletedCount(), { timeout: 120_000 }).toBe(1);
+  await redis.flushall();
+  const after = await triggers.find(runId);
+  expect(after).toMatchObject({ state: "done", runId, error: null });
+  expect(syncReportSchema.parse(after?.report).streams).toEqual(syncReportSchema.parse(before.report).streams);
+  expect(await triggers.find("20200101T000000Z-nobody")).toBeNull();
+});
+
 test("slow replies: Redis is frozen for longer than a lock lasts", async () => {
   const redis = await aRedis();
   const { org, worker, release } = await underWay(redis);
   redis.pause();
   await systemClock.sleep(1_500);
   redis.resume();
-  release();
-  await isComplete(org, worker);
-});
-
-test("the primary dies and its replica is promoted under the same address", async () => {
-  const primary = await aRedis();
-  const replica = await aRedis({ replicaOf: primary.port });
-  // What a load balancer or a DNS name does: one address, whichever server is primary.
-  let target = primary.port;
-  const sockets = new Set<Socket>();
-  const server = createServer((near) => {
-    const far = dial(target, "127.0.0.1");
-    for (const socket of [near, far]) {
-      sockets.add(socket);
-      socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-    }
-    near.pipe(far).pipe(near);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  afterTest(async () => {
-    for (const socket of sockets) socket.destroy();
-    server.close();
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new TypeError("no port");
-  const { org, worker, release } = await underWay({ url: `redis://127.0.0.1:${address.port}` });
-  const admin = aClient(replica);
-  await vi.waitFor(async () => expect(await admin.info("replication")).toContain("master_link_status:up"), {
-    timeout: 120_000,
-  });
-  target = replica.port;
-  await primary.kill();
-  await admin.replicaof("NO", "ONE");
-  for (const socket of sockets) socket.destroy();
   release();
   await isComplete(org, worker);
 });

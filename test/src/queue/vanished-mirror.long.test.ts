@@ -4,38 +4,17 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
 import { syncReportSchema } from "../../../src/core/report/sync-report.ts";
 import type { RequestedSync } from "../../../src/core/report/triggers.ts";
-import { createScrubber } from "../../../src/core/secret.ts";
-import type { Triggers } from "../../../src/queue/requests/sync-requests.ts";
-import { engineRunner } from "../../../src/queue/worker/run-engine.ts";
-import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
-import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
 import { afterTest } from "../../support/after-test.ts";
-import { aLocalWorker, anOrg, aRedis, aWorker, type Organization, synced } from "./worker-rig.ts";
+import { aWorkerOf, type Organization, synced, WAYS } from "./worker-rig.ts";
 
-const engine = () => ({
-  clock: systemClock,
-  random: Math.random,
-  version: "0.0.0",
-  scrubber: createScrubber(),
-  mirrors: createSeenMirrors(),
-});
-
-const WORKERS: readonly (readonly [string, (org: Organization) => Promise<Triggers>])[] = [
-  ["without Redis", async (org) => aLocalWorker([org.config(null)], { run: engineRunner(engine()) }).triggers],
-  [
-    "with Redis",
-    async (org) => {
-      const redis = await aRedis();
-      const given = engine();
-      const run = (connection: Parameters<typeof sharedAccess>[0]) =>
-        engineRunner({ ...given, connect: sharedAccess(connection) });
-      return (await aWorker(redis, [org.config(redis)], { run })).triggers;
-    },
-  ],
-];
+/** A worker of that kind whose mirror is complete. */
+const aSyncedWorker = async (way: (typeof WAYS)[number]) => {
+  const { org, worker } = await aWorkerOf(way);
+  expect((await synced(worker.triggers)).state).toBe("done");
+  return { org, triggers: worker.triggers };
+};
 
 const reportOf = ({ report }: RequestedSync) => syncReportSchema.parse(report);
 
@@ -51,10 +30,8 @@ const strikeAt = (org: Organization, request: number, strike: () => void): void 
   };
 };
 
-test.each(WORKERS)("a mirror that vanished between two syncs is not made anew, %s", async (_, start) => {
-  const org = await anOrg();
-  const triggers = await start(org);
-  expect((await synced(triggers)).state).toBe("done");
+test.each(WAYS)("a mirror that vanished between two syncs is not made anew, %s", async (way) => {
+  const { org, triggers } = await aSyncedWorker(way);
   const asked = org.service.log.length;
   const away = `${org.dataDir}-away`;
   renameSync(org.dataDir, away);
@@ -68,29 +45,22 @@ test.each(WORKERS)("a mirror that vanished between two syncs is not made anew, %
   expect(await synced(triggers)).toMatchObject({ state: "done", report: { mode: "incremental" } });
 });
 
-test.each(WORKERS)(
-  "a mirror that vanishes during a sync ends it, which reports what was sent, %s",
-  async (_, start) => {
-    const org = await anOrg();
-    const triggers = await start(org);
-    expect((await synced(triggers)).state).toBe("done");
-    const asked = org.service.log.length;
-    const away = `${org.dataDir}-away`;
-    afterTest(async () => rmSync(away, { recursive: true, force: true }));
-    strikeAt(org, 5, () => renameSync(org.dataDir, away));
-    const ended = await synced(triggers, { full: true });
-    expect(ended).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
-    expect(reportOf(ended).requests).toBe(org.service.log.length - asked);
-    const sent = org.service.log.length;
-    expect(await synced(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
-    expect(org.service.log).toHaveLength(sent);
-  },
-);
+test.each(WAYS)("a mirror that vanishes during a sync ends it, which reports what was sent, %s", async (way) => {
+  const { org, triggers } = await aSyncedWorker(way);
+  const asked = org.service.log.length;
+  const away = `${org.dataDir}-away`;
+  afterTest(async () => rmSync(away, { recursive: true, force: true }));
+  strikeAt(org, 5, () => renameSync(org.dataDir, away));
+  const ended = await synced(triggers, { full: true });
+  expect(ended).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+  expect(reportOf(ended).requests).toBe(org.service.log.length - asked);
+  const sent = org.service.log.length;
+  expect(await synced(triggers)).toMatchObject({ state: "failed", error: { code: "MIRROR_GONE" } });
+  expect(org.service.log).toHaveLength(sent);
+});
 
-test.each(WORKERS)("a sync that a fault of its files ends reports what was sent, %s", async (_, start) => {
-  const org = await anOrg();
-  const triggers = await start(org);
-  expect((await synced(triggers)).state).toBe("done");
+test.each(WAYS)("a sync that a fault of its files ends reports what was sent, %s", async (way) => {
+  const { org, triggers } = await aSyncedWorker(way);
   const asked = { requests: org.service.log.length, credits: org.service.spent() };
   strikeAt(org, 5, () => rmSync(join(org.dataDir, "state", "working.duckdb")));
   const ended = await synced(triggers, { full: true });

@@ -5,11 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Redis } from "ioredis";
 import { vi } from "vitest";
-import { systemClock } from "../../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/report/sync-progress.ts";
 import type { RequestedSync, SyncRequest } from "../../../src/core/report/triggers.ts";
-import { createScrubber, Secret } from "../../../src/core/secret.ts";
+import { createScrubber, type Scrubber, Secret } from "../../../src/core/secret.ts";
 import { openCommandConnection } from "../../../src/queue/redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../../../src/queue/redis/queues.ts";
 import { WRITTEN } from "../../../src/queue/requests/job-payloads.ts";
@@ -21,6 +21,7 @@ import { startWorker } from "../../../src/queue/worker/redis-worker.ts";
 import { engineRunner, engineVerifier } from "../../../src/queue/worker/run-engine.ts";
 import { sharedAccess } from "../../../src/queue/worker/shared-access.ts";
 import type { SyncResult } from "../../../src/sync/run/run-sync.ts";
+import { createSeenMirrors } from "../../../src/warehouse/file/empty-mirror.ts";
 import { runQuery } from "../../../src/warehouse/read/query.ts";
 import { afterTest } from "../../support/after-test.ts";
 import { anOrganization } from "../../support/fake-data.ts";
@@ -47,6 +48,16 @@ export const aRedis = async (options: RedisOptions = {}): Promise<TestRedis> => 
   return redis;
 };
 
+/** What a test opens, at the latest when it ends. */
+export const aGate = () => {
+  let open = () => {};
+  const gate = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  afterTest(() => open());
+  return { gate, open: () => open() };
+};
+
 /** A connection for what only the test does there. */
 export const aClient = ({ url }: { readonly url: string }): Redis => {
   const client = new Redis(url, { maxRetriesPerRequest: null });
@@ -66,7 +77,7 @@ export interface Organization {
 }
 
 /** An organization with a service of its own. */
-export const anOrg = async (name = "default", accounts = 3, server: ServerChoice = {}): Promise<Organization> => {
+export const anOrg = async (name = "default", accounts = 3): Promise<Organization> => {
   const service = createFakeService(anOrganization(accounts), { maxPerPage: 25, credits: 10_000 });
   const dataDir = await aDataDir();
   await copyMigratedMirror(dataDir);
@@ -79,7 +90,7 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
     dataDir,
     config: (redis, env = {}) => ({
       ...configOf(null, {
-        DUCKMIRROR_BASE_URL: server.url ?? url,
+        DUCKMIRROR_BASE_URL: url,
         DUCKMIRROR_TOKEN: "test-token",
         DUCKMIRROR_DATA_DIR: dataDir,
         DUCKMIRROR_RATE_LIMIT: "100000",
@@ -92,37 +103,39 @@ export const anOrg = async (name = "default", accounts = 3, server: ServerChoice
     }),
     hold: (path = "/") => {
       below = path;
-      let release = () => {};
-      held = new Promise((resolve) => {
-        release = resolve;
-      });
-      afterTest(async () => release());
-      return release;
+      const { gate, open } = aGate();
+      held = gate;
+      return open;
     },
     rows: async (sql) => (await runQuery({ snapshot: join(dataDir, "warehouse.duckdb"), sql })).rows,
   };
 };
 
-/** An organization with a Redis of its own, and the configuration with which workers and triggers are made. */
-export const aFleet = async (env: Record<string, string> = {}) => {
+/** Organizations of these names with a Redis of their own, and the configuration with which workers and triggers are made. */
+export const aFleet = async (env: Record<string, string> = {}, names: readonly string[] = ["default"]) => {
   const redis = await aRedis();
-  const org = await anOrg();
-  return { redis, org, profiles: [org.config(redis, env)] };
+  const orgs = await Promise.all(names.map((name) => anOrg(name)));
+  const [org] = orgs;
+  if (org === undefined) throw new Error("a fleet has an organization");
+  return { redis, org, orgs, profiles: orgs.map((one) => one.config(redis, env)) };
 };
 
-interface ServerChoice {
-  /** Another address than that of the fake service. */
-  readonly url?: string;
-}
+/** Such a fleet, with queues and triggers of a process that does no work; `address`: of its Redis, `redis`: a connection. */
+export const anAskedFleet = async (env: Record<string, string> = {}, names?: readonly string[]) => {
+  const { redis: address, ...fleet } = await aFleet(env, names);
+  return { ...fleet, address, ...(await someTriggers(address, fleet.profiles)) };
+};
 
 export interface WorkerRig extends RunningWorker {
   readonly logged: string[];
   readonly events: { readonly event: ProgressEvent; readonly runId: string }[];
 }
 
+type OwnRun = Promise<SyncResult> | undefined;
+
 interface WorkerChoice extends Partial<WorkerDeps> {
-  /** Called when the engine starts, with the signal that ends it. */
-  readonly onRun?: (signal: AbortSignal) => void;
+  /** Called when the engine starts, with the signal that ends it. What it answers with stands in for the engine's run. */
+  readonly onRun?: (signal: AbortSignal, request: { readonly streams: readonly string[] }) => OwnRun;
 }
 
 /** Queues and triggers of a process that does no work. `connected` is called before they are opened. */
@@ -143,6 +156,18 @@ export const someTriggers = async (
   return { queues, triggers, redis: connection.redis };
 };
 
+/** What the engine of a worker is made of, as the program makes it. */
+const engineOf = (clock: Clock, scrubber: Scrubber, onRun: NonNullable<WorkerChoice["onRun"]>) => {
+  const deps = { clock, random: Math.random, version: "0.0.0", scrubber, mirrors: createSeenMirrors() };
+  return (connection?: Parameters<typeof sharedAccess>[0]) => {
+    const engine = connection === undefined ? deps : { ...deps, connect: sharedAccess(connection) };
+    const run = engineRunner(engine);
+    const watched: typeof run = (profile, request, context) =>
+      onRun(context.signal, request) ?? run(profile, request, context);
+    return { run: watched, verify: engineVerifier(engine) };
+  };
+};
+
 const IDENTITY = { role: "all", version: "0.0.0", host: "test-host", pid: 1 } as const;
 
 /** A worker, with times short enough for tests. */
@@ -155,6 +180,7 @@ export const aWorker = async (
   const events: WorkerRig["events"] = [];
   const clock = more.clock ?? systemClock;
   const scrubber = createScrubber();
+  const engine = engineOf(clock, scrubber, onRun);
   const worker = await startWorker({
     redisUrl: new Secret(redis.url),
     profiles,
@@ -163,16 +189,8 @@ export const aWorker = async (
     random: Math.random,
     scrubber,
     log: (level, text) => void logged.push(`${level} ${text}`),
-    run: (connection) => {
-      const connect = sharedAccess(connection);
-      const run = engineRunner({ clock, random: Math.random, version: "0.0.0", scrubber, connect });
-      return (profile, request, context) => {
-        onRun(context.signal);
-        return run(profile, request, context);
-      };
-    },
-    verify: (connection) =>
-      engineVerifier({ clock, random: Math.random, version: "0.0.0", scrubber, connect: sharedAccess(connection) }),
+    run: (connection) => engine(connection).run,
+    verify: (connection) => engine(connection).verify,
     emit: (event, { runId }) => void events.push({ event, runId }),
     ...more,
     times: { lock: 1_000, stalledCheck: 500, cancelCheck: 50, scheduleCheck: 200, ...more.times },
@@ -193,18 +211,14 @@ export const aLocalWorker = (
 ) => {
   const logged: string[] = [];
   const events: Pick<WorkerRig["events"][number], "event">[] = [];
-  const engine = { clock: systemClock, random: Math.random, version: "0.0.0", scrubber: createScrubber() };
-  const run = engineRunner(engine);
+  const { run, verify } = engineOf(systemClock, createScrubber(), onRun)();
   const worker = startLocalWorker({
     profiles,
     clock: systemClock,
     random: Math.random,
     log: (level, text) => void logged.push(`${level} ${text}`),
-    run: (profile, request, context) => {
-      onRun(context.signal);
-      return run(profile, request, context);
-    },
-    verify: engineVerifier(engine),
+    run,
+    verify,
     emit: (event) => void events.push({ event }),
     ...more,
   });
@@ -227,22 +241,13 @@ export const aWorkerOf = async (
   const org = await anOrg("default", accounts);
   if (way === "without Redis") {
     const worker = aLocalWorker([org.config(null, env)], choice);
-    return { org, worker, asking: worker.triggers };
+    return { org, worker, asking: worker.triggers, redis: null };
   }
-  const redis = await aRedis();
-  const profiles = [org.config(redis, env)];
-  const worker = await aWorker(redis, profiles, choice);
-  return { org, worker, asking: (await someTriggers(redis, profiles)).triggers };
-};
-
-/** What a test opens, at the latest when it ends. */
-export const aGate = () => {
-  let open = () => {};
-  const gate = new Promise<void>((resolve) => {
-    open = resolve;
-  });
-  afterTest(() => open());
-  return { gate, open: () => open() };
+  const address = await aRedis();
+  const profiles = [org.config(address, env)];
+  const worker = await aWorker(address, profiles, { ...choice, times: { heartbeat: 50 } });
+  const { triggers: asking, redis } = await someTriggers(address, profiles);
+  return { org, worker, asking, redis };
 };
 
 /** An engine that only notes profile and streams of its runs; each ends when `gate` opens. */

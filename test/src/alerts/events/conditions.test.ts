@@ -10,14 +10,7 @@ import { aFolder } from "../../../support/cli.ts";
 import { aCheckpoint, T0 } from "../../warehouse/checkpoints.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 
-// States that rules wait for: said when they begin and when they are over. Read from a real snapshot.
-
 const DAY_MS = 86_400_000;
-
-const aDataDir = () => {
-  const dataDir = tempDir();
-  return { dataDir, snapshot: join(dataDir, "warehouse.duckdb") };
-};
 
 test("a state is said once when it begins and once when it is over; a new beginning has a new id", () => {
   const of = (now: number) => ({ event: "data_old", mirror: "m", rule: "r", now }) as const;
@@ -40,7 +33,8 @@ test("a state is said once when it begins and once when it is over; a new beginn
 });
 
 test("credits that end before the reset, until the reset", async () => {
-  const { dataDir, snapshot } = aDataDir();
+  const dataDir = tempDir();
+  const snapshot = join(dataDir, "warehouse.duckdb");
   const resetsAt = T0 + 20 * DAY_MS;
   const reading = (day: number, used: number) =>
     change(dataDir, (warehouse) =>
@@ -50,12 +44,12 @@ test("credits that end before the reset, until the reset", async () => {
         }),
       ),
     );
-  const short = (day: number) => readConditions({ event: "credits_short", afterMs: 0 }, snapshot, T0 + day * DAY_MS);
+  const shortOn = (day: number) => readConditions({ event: "credits_short", afterMs: 0 }, snapshot, T0 + day * DAY_MS);
   await reading(0, 0);
-  expect(await short(0)).toEqual([]);
+  expect(await shortOn(0)).toEqual([]);
   await reading(1, 300);
-  expect(await short(1)).toMatchObject([{ key: "credits", row: { remaining: 700, missing: expect.any(Number) } }]);
-  expect(await short(20)).toEqual([]);
+  expect(await shortOn(1)).toMatchObject([{ key: "credits", row: { remaining: 700, missing: expect.any(Number) } }]);
+  expect(await shortOn(20)).toEqual([]);
 });
 
 /** Every state has the query that shows it. */
@@ -83,7 +77,7 @@ const aSnapshot = async (...rows: readonly string[]): Promise<string> => {
        forecast_empty_on DATE, resets_at TIMESTAMPTZ, spent_per_day DOUBLE)`,
     ...rows,
   ];
-  for (const sql of statements) await database.run(sql);
+  await database.run(statements.join(";"));
   await database.close();
   return snapshot;
 };
@@ -129,32 +123,38 @@ const checked = (table: string, dueAt: number): Look["tables"][number] => ({
   due_at: dueAt,
 });
 
-test.each(["failed", "partial"])("a last run that ended as %s is a failure, and its error is sent", async (status) => {
-  const snapshot = await aSnapshot(aRun("r1", "done", NOW - 9), aRun("r2", status, NOW - 5));
-  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([
-    {
-      key: "runs",
-      row: { run_id: "r2", status, error: "why", started_at: new Date(NOW - 5).toISOString(), sql: SHOWN },
-    },
-  ]);
+/** The failure that rules see after these runs, and after syncs that found nothing new. */
+const failureAfter = async (runs: readonly string[], looks: readonly string[] = []) => {
+  const ended = runs.map((status, nth) =>
+    aRun(`r${nth + 1}`, status, NOW - 9 + nth, status === "running" ? null : NOW),
+  );
+  const snapshot = await aSnapshot(...ended);
+  if (looks.length > 0)
+    addLooks(
+      snapshot,
+      looks.map((status) => aLook(status)),
+    );
+  return readConditions(rule("run_failed"), snapshot, NOW);
+};
+
+test.each([
+  { end: "failed", runs: ["done", "failed"], failed: "r2" },
+  { end: "in part", runs: ["done", "partial"], failed: "r2" },
+  { end: "well", runs: ["failed", "done"], failed: null },
+  { end: "stopped", runs: ["failed", "stopped"], failed: null },
+  { end: "interrupted", runs: ["failed", "interrupted"], failed: null },
+  { end: "not yet: the one before counts", runs: ["failed", "running"], failed: "r1" },
+  { end: "well, and found nothing new", runs: ["failed"], looks: ["failed", "done"], failed: null },
+  { end: "failed, after one that found nothing new", runs: ["failed"], looks: ["done", "failed"], failed: "looked" },
+])("the last run ended $end: failure of $failed", async ({ runs, looks, failed }) => {
+  expect(await failureAfter(runs, looks)).toMatchObject(
+    failed === null ? [] : [{ key: "runs", row: { run_id: failed } }],
+  );
 });
 
-test.each(["done", "stopped", "interrupted"])("a last run that ended as %s is no failure", async (status) => {
-  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9), aRun("r2", status, NOW - 5));
-  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([]);
-});
-
-test("a run that has not ended does not hide the failure of the one before", async () => {
-  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9), aRun("r2", "running", NOW - 5, null));
-  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toMatchObject([{ row: { run_id: "r1" } }]);
-});
-
-test("a later sync that found nothing new ends a failure, and can fail itself", async () => {
-  const snapshot = await aSnapshot(aRun("r1", "failed", NOW - 9));
-  addLooks(snapshot, [aLook("failed"), aLook("done")]);
-  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toEqual([]);
-  addLooks(snapshot, [aLook("done"), aLook("failed")]);
-  expect(await readConditions(rule("run_failed"), snapshot, NOW)).toMatchObject([{ row: { run_id: "looked" } }]);
+test("a failure is sent with its run, its error and the query that shows it", async () => {
+  const row = { run_id: "r1", status: "failed", error: "why", started_at: new Date(NOW - 9).toISOString(), sql: SHOWN };
+  expect(await failureAfter(["failed"])).toEqual([{ key: "runs", row }]);
 });
 
 test("data is old once it is due for longer than the rule allows", async () => {
@@ -184,31 +184,28 @@ test("a sync that found nothing new makes what it checked fresh, and nothing els
   expect(found.map(({ key }) => key)).toEqual(["signals"]);
 });
 
+/** Credits that are short. */
+const short = (remaining: number, missing: number, emptyOn: string, resetsAt: number) => [
+  {
+    key: "credits",
+    row: { remaining, missing, empty_on: emptyOn, resets_at: new Date(resetsAt).toISOString(), sql: SHOWN },
+  },
+];
+
 test("credits are short if the newest forecast says so, and how many are missing is sent", async () => {
   const resetsAt = NOW + 9 * HOUR_MS;
   const snapshot = await aSnapshot(credits("2026-11-20", 5, resetsAt), credits("2026-11-21", -12, resetsAt));
-  expect(await readConditions(rule("credits_short"), snapshot, NOW)).toEqual([
-    {
-      key: "credits",
-      row: {
-        remaining: 40,
-        missing: 12,
-        empty_on: "2026-11-28",
-        resets_at: new Date(resetsAt).toISOString(),
-        sql: SHOWN,
-      },
-    },
-  ]);
+  expect(await readConditions(rule("credits_short"), snapshot, NOW)).toEqual(short(40, 12, "2026-11-28", resetsAt));
 });
 
-test("credits that just last, figures of an earlier period and no forecast are no shortage", async () => {
-  const shown = async (...rows: readonly string[]) =>
-    readConditions(rule("credits_short"), await aSnapshot(...rows), NOW);
-  expect(await shown(credits("2026-11-21", 0, NOW + HOUR_MS))).toEqual([]);
-  expect(await shown(credits("2026-11-21", -12, NOW))).toEqual([]);
-  expect(await shown(credits("2026-11-21", -12, null))).toEqual([]);
-  expect(await shown(credits("2026-11-21", null, NOW + HOUR_MS))).toEqual([]);
-  expect(await shown()).toEqual([]);
+test.each([
+  { what: "credits that just last are", rows: [credits("2026-11-21", 0, NOW + HOUR_MS)] },
+  { what: "figures of an earlier period are", rows: [credits("2026-11-21", -12, NOW)] },
+  { what: "figures without a reset are", rows: [credits("2026-11-21", -12, null)] },
+  { what: "figures without a forecast are", rows: [credits("2026-11-21", null, NOW + HOUR_MS)] },
+  { what: "no figures are", rows: [] },
+])("$what no shortage", async ({ rows }) => {
+  expect(await readConditions(rule("credits_short"), await aSnapshot(...rows), NOW)).toEqual([]);
 });
 
 test("credits that others spent since are missing, although no sync found anything new to publish", async () => {
@@ -234,18 +231,7 @@ test("credits that others spent since are missing, although no sync found anythi
   expect(await shown()).toEqual([]);
   expect(await shown(seen(30))).toEqual([]);
   // 10 a day for three days less an hour: 29.58.
-  expect(await shown(seen(30), seen(12), aLook("failed"))).toEqual([
-    {
-      key: "credits",
-      row: {
-        remaining: 12,
-        missing: 18,
-        empty_on: "2026-11-22",
-        resets_at: new Date(resetsAt).toISOString(),
-        sql: SHOWN,
-      },
-    },
-  ]);
+  expect(await shown(seen(30), seen(12), aLook("failed"))).toEqual(short(12, 18, "2026-11-22", resetsAt));
   expect(await shown(seen(12, { captured_at: NOW - 1 }))).toEqual([]);
   expect(await shown(seen(12, { resets_at: NOW }))).toEqual([]);
 });

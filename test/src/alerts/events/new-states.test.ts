@@ -3,56 +3,26 @@
 
 import { mkdirSync, utimesSync, writeFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { alertsJob, backtestAlert, testAlert } from "../../../../jobs/alerts.ts";
+import { backtestAlert, testAlert } from "../../../../jobs/alerts.ts";
 import type { AlertEventKind } from "../../../../src/core/config/alerts/alert-settings.ts";
 import { snapshotPath } from "../../../../src/core/data-dir.ts";
 import { readPublishedAt } from "../../../../src/warehouse/read/looks.ts";
 import { readSnapshot } from "../../../../src/warehouse/read/mirror-reader.ts";
 import { runQuery } from "../../../../src/warehouse/read/query.ts";
 import { change } from "../../../support/change-mirror.ts";
-import { aFolder } from "../../../support/cli.ts";
 import { aSignal } from "../../../support/fake-data.ts";
-import { configOf } from "../../../support/given-config.ts";
-import { simulatedClock } from "../../../support/sync-rig.ts";
 import { aCheckpoint, aLoad, aState } from "../../warehouse/checkpoints.ts";
-import { aReceiver, SECRET } from "../a-receiver.ts";
+import { aRule } from "../a-rule.ts";
 
 const DAY_MS = 86_400_000;
 const at = (ms: number) => `make_timestamptz(${ms * 1000})`;
-
-const aRule = async (rule: object) => {
-  const dataDir = aFolder();
-  const { url, received } = await aReceiver();
-  const env = {
-    DUCKMIRROR_DATA_DIR: dataDir,
-    DUCKMIRROR_ALERTS: JSON.stringify([
-      { name: "a", url_env: "URL", secret_env: "SECRET", allow_private: true, ...rule },
-    ]),
-    URL: url,
-    SECRET,
-  };
-  const config = configOf(null, env);
-  const clock = simulatedClock();
-  const context = { clock, random: () => 0, signal: new AbortController().signal, query: runQuery };
-  const run = (...statements: string[]) =>
-    change(dataDir, async ({ database }) => {
-      for (const sql of statements) await database.run(sql);
-    });
-  /** Types of the events that a pass sends. */
-  const pass = async () => {
-    const before = received.length;
-    expect(await alertsJob(config, [], context)).toMatchObject([{ error: null }]);
-    return received.slice(before).flatMap(({ body }) => body.data.events);
-  };
-  return { dataDir, config, clock, context, run, pass, received };
-};
 
 /** Each query of an event runs on the snapshot, and finds something. */
 const shows = async (dataDir: string, row: Readonly<Record<string, unknown>>) =>
   (await runQuery({ snapshot: `${dataDir}/warehouse.duckdb`, sql: String(row.sql) })).rows.length;
 
 test("drift of the schema: each new difference once", async () => {
-  const { dataDir, clock, config, context, run, pass } = await aRule({ event: "schema_drift" });
+  const { dataDir, clock, config, context, run, events: pass } = await aRule({ event: "schema_drift" });
   const drift = (field: string) =>
     `INSERT INTO sync.schema_drift (table_name, field, kind, detail, run_id, occurrences, first_seen_at, last_seen_at)
      VALUES ('accounts', '${field.replaceAll("'", "''")}', 'unknown_field', '', 'r', 3, ${at(clock.now())}, ${at(clock.now())})`;
@@ -74,7 +44,7 @@ const batch = (n: number, rows: number, ms: number, change_ = "insert") =>
    VALUES (${n}, ${n + rows - 1}, ${at(ms)}, 'r', 'signals', '${change_}')`;
 
 test("unusual numbers of rows: many more than ever, none although every day had some, and never in a young mirror", async () => {
-  const { dataDir, clock, config, context, run, pass } = await aRule({ event: "rows_unusual" });
+  const { dataDir, clock, config, context, run, events: pass } = await aRule({ event: "rows_unusual" });
   const now = clock.now();
   const daily = Array.from({ length: 20 }, (_, day) => batch(1 + day * 50, 50, now - (20 - day) * DAY_MS + 1000));
   await run(...daily.slice(-3), batch(5000, 4000, now - 1000));
@@ -97,7 +67,7 @@ test("unusual numbers of rows: many more than ever, none although every day had 
 });
 
 test("rows that could not be confirmed, until they are", async () => {
-  const { dataDir, clock, pass } = await aRule({ event: "unconfirmed" });
+  const { dataDir, clock, events: pass } = await aRule({ event: "unconfirmed" });
   const walked = (rows: number | null) =>
     change(dataDir, (warehouse) =>
       warehouse.commit(
@@ -122,7 +92,7 @@ test("rows that could not be confirmed, until they are", async () => {
 });
 
 test("failed checks, by their names", async () => {
-  const { dataDir, run, pass } = await aRule({ event: "check_failed" });
+  const { dataDir, run, events: pass } = await aRule({ event: "check_failed" });
   const result = (status: string) =>
     `INSERT INTO sync.checks VALUES ('keys', 'warn', '${status}', 2, NULL, 'r', ${at(0)})`;
   await run(result("passed"));
@@ -182,7 +152,7 @@ test("the past of failed runs and of a query: when it would have been said; noth
 });
 
 test("a delivery that falls behind, and one that was given up", async () => {
-  const { dataDir, clock, run, pass, config } = await aRule({ event: "delivery_late", after: "1h" });
+  const { dataDir, clock, run, events: pass, config } = await aRule({ event: "delivery_late", after: "1h" });
   await run("SELECT 1");
   expect(await pass()).toEqual([]);
   mkdirSync(`${dataDir}/state/deliveries`, { recursive: true, mode: 0o700 });
@@ -204,7 +174,7 @@ test("a delivery that falls behind, and one that was given up", async () => {
 });
 
 test("a heartbeat: one message per sync that ended well, none after a failure", async () => {
-  const { dataDir, pass } = await aRule({ event: "heartbeat" });
+  const { dataDir, events: pass } = await aRule({ event: "heartbeat" });
   const ended = (runId: string, status: "done" | "failed", startedAt: number) =>
     change(dataDir, async (warehouse) => {
       await warehouse.startRun({ runId, mode: "full", startedAt });

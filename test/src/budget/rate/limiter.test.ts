@@ -7,7 +7,7 @@ import { nextSlot, observeRate, type Pacing, takeSlot } from "../../../../src/bu
 import { type LimiterState, startLimiter } from "../../../../src/budget/rate/limiter-state.ts";
 import { limitsAt } from "../../../../src/budget/rate/windows.ts";
 import { said as rate } from "../../../support/rate-info.ts";
-import { mostWithin } from "../store-suite.ts";
+import { mostWithin } from "../taken-slots.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const MINUTE = 60_000;

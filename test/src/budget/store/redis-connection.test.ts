@@ -12,7 +12,7 @@ import { systemClock as clock } from "../../../../src/core/clock.ts";
 import { type RedisOptions, startRedis, type TestRedis } from "../../../support/redis.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { limits as limitsOf } from "../limits.ts";
-import { mostWithin, recording } from "../store-suite.ts";
+import { mostWithin, recording } from "../taken-slots.ts";
 
 const organization = organizationKey("https://api.example/", "a token");
 

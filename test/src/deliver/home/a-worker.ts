@@ -38,6 +38,37 @@ export const aWorker = (
   return { dataDir, home, opened, change, add };
 };
 
+/** The store, with `on` called before each request with what it does and with its key. */
+export const watched =
+  (on: (what: "read" | "write" | "read pack" | "write pack" | "delete", key: string) => void) =>
+  (store: ObjectStore): ObjectStore => ({
+    ...store,
+    get: async (key, ...rest) => {
+      on("read", key);
+      return store.get(key, ...rest);
+    },
+    put: async (key, ...rest) => {
+      on("write", key);
+      return store.put(key, ...rest);
+    },
+    upload: async (key, ...rest) => {
+      on("write pack", key);
+      return store.upload(key, ...rest);
+    },
+    download: async (key, ...rest) => {
+      on("read pack", key);
+      return store.download(key, ...rest);
+    },
+    delete: async (keys, ...rest) => {
+      on("delete", keys.join());
+      return store.delete(keys, ...rest);
+    },
+  });
+/** As if the worker were killed when it sends a pack. */
+export const killedAtPack = watched((what) => {
+  if (what === "write pack") throw new Error("killed");
+});
+
 export const signalsIn = async (dataDir: string): Promise<number> => (await snapshotRows(dataDir, "signals")).length;
 
 export const noteOf = (url: string): HomeNote => {

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { snapshotRows } from "../moving-mirror.ts";
-import { aWorker, signalsIn } from "./a-worker.ts";
+import { aWorker, signalsIn, watched } from "./a-worker.ts";
 
 test("whichever step of keeping or fetching fails, the next worker goes on from a whole state", async () => {
   for (const victim of ["keeping", "fetching"]) {
@@ -15,29 +15,8 @@ test("whichever step of keeping or fetching fails, the next worker goes on from 
       const step = () => {
         if (++nth >= at) throw new Error("killed");
       };
-      const breaking = aWorker(url, victim === "keeping" ? other.dataDir : one.dataDir, (store) => ({
-        ...store,
-        get: async (...call) => {
-          step();
-          return store.get(...call);
-        },
-        put: async (...call) => {
-          step();
-          return store.put(...call);
-        },
-        upload: async (...call) => {
-          step();
-          return store.upload(...call);
-        },
-        download: async (...call) => {
-          step();
-          return store.download(...call);
-        },
-        delete: async (...call) => {
-          step();
-          return store.delete(...call);
-        },
-      }));
+      const dataDir = victim === "keeping" ? other.dataDir : one.dataDir;
+      const breaking = aWorker(url, dataDir, watched(step));
       const failure = await breaking.add(4).then(
         () => null,
         (error: unknown) => String(error),

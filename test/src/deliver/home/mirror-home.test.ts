@@ -1,14 +1,21 @@
 // A mirror's home: any data directory goes on with the mirror, one that lost it is refused, and a kill loses little. Shows P33.
 import { cpSync } from "node:fs";
 import { expect, test } from "vitest";
+import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { signalsOf, snapshotRows } from "../moving-mirror.ts";
-import { aWorker, noteOf, signalsIn } from "./a-worker.ts";
+import { aWorker, killedAtPack, noteOf, signalsIn, watched } from "./a-worker.ts";
+
+/** A worker with a mirror that is migrated already. */
+const aFirstWorker = async (...[url, dataDir = tempDir(), ...more]: Parameters<typeof aWorker>) => {
+  await copyMigratedMirror(dataDir);
+  return aWorker(url, dataDir, ...more);
+};
 
 test("another worker goes on where the first one ended, and the first one takes it back", async () => {
   const url = tempDir();
-  const [one, other] = [aWorker(url), aWorker(url)];
+  const [one, other] = [await aFirstWorker(url), aWorker(url)];
   await one.add(1, 2, 3);
   await other.add(4);
   expect(await signalsIn(other.dataDir)).toBe(4);
@@ -23,7 +30,7 @@ test("a worker whose copy is the present one fetches nothing, and a small change
   const url = tempDir();
   const reads: string[] = [];
   const sent: number[] = [];
-  const worker = aWorker(url, tempDir(), (store) => ({
+  const worker = await aFirstWorker(url, tempDir(), (store) => ({
     ...store,
     download: (key, ...rest) => {
       reads.push(key);
@@ -56,33 +63,21 @@ test("a worker whose copy is the present one fetches nothing, and a small change
 test("a change costs three reads and two writes, and one more of each where the mirror is taken from another worker", async () => {
   const url = tempDir();
   const asked: string[] = [];
-  const counted = (dataDir: string) =>
-    aWorker(url, dataDir, (store) => ({
-      ...store,
-      get: (key, ...rest) => {
-        asked.push(`read ${key}`);
-        return store.get(key, ...rest);
-      },
-      put: (key, ...rest) => {
-        asked.push(`write ${key}`);
-        return store.put(key, ...rest);
-      },
-      upload: (key, ...rest) => {
-        asked.push("write pack");
-        return store.upload(key, ...rest);
-      },
-      download: (key, ...rest) => {
-        asked.push("read pack");
-        return store.download(key, ...rest);
-      },
-    }));
-  const one = counted(tempDir());
+  const counted = (dataDir: string, make: typeof aFirstWorker | typeof aWorker) =>
+    make(
+      url,
+      dataDir,
+      watched((what, key) => {
+        if (what !== "delete") asked.push(what.endsWith("pack") ? what : `${what} ${key}`);
+      }),
+    );
+  const one = await counted(tempDir(), aFirstWorker);
   await one.add(1);
   asked.splice(0);
   await one.add(2);
   const usual = ["read home.json", "read home.json", "write pack", "write home.json", "read home.json"];
   expect(asked.splice(0)).toEqual(usual);
-  const other = counted(tempDir());
+  const other = await counted(tempDir(), aWorker);
   await other.add(3);
   expect(asked.filter((call) => call !== "read pack")).toEqual([
     "read home.json",
@@ -93,7 +88,7 @@ test("a change costs three reads and two writes, and one more of each where the 
 
 test("of two workers that both believe they have the mirror, the one with the old fence publishes nothing", async () => {
   const url = tempDir();
-  const [one, other] = [aWorker(url), aWorker(url)];
+  const [one, other] = [await aFirstWorker(url), aWorker(url)];
   await one.add(1);
   const late = await one.opened();
   await late.commit(signalsOf("2026-06", [2], "never published"));
@@ -110,7 +105,7 @@ test("of two workers that both believe they have the mirror, the one with the ol
 
 test("a copied data directory cannot write beside the one it was copied from", async () => {
   const url = tempDir();
-  const one = aWorker(url);
+  const one = await aFirstWorker(url);
   await one.add(1);
   const copy = tempDir();
   cpSync(one.dataDir, copy, { recursive: true });
@@ -123,14 +118,9 @@ test("a copied data directory cannot write beside the one it was copied from", a
 
 test("what a killed worker committed after its last publish is still there if no other one took the mirror", async () => {
   const url = tempDir();
-  const one = aWorker(url);
+  const one = await aFirstWorker(url);
   await one.add(1);
-  const broken = aWorker(url, one.dataDir, (store) => ({
-    ...store,
-    upload: async () => {
-      throw new Error("killed");
-    },
-  }));
+  const broken = aWorker(url, one.dataDir, killedAtPack);
   await expect(broken.add(2)).rejects.toThrow("killed");
   await one.change(async () => undefined);
   expect(await signalsIn(one.dataDir)).toBe(2);

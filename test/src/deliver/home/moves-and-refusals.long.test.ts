@@ -16,7 +16,6 @@ import { NOTE, PIECE_BYTES } from "../../../../src/deliver/home/home-note.ts";
 import { homeStatus, mirrorHome, noHome } from "../../../../src/deliver/home/mirror-home.ts";
 import { snapshotDestination } from "../../../../src/deliver/kinds/snapshot/snapshot-destination.ts";
 import { folderStore } from "../../../../src/deliver/stores/folder-store.ts";
-import type { ObjectStore } from "../../../../src/deliver/stores/object-store.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { forgetContacts } from "../../../../src/warehouse/forget/forget.ts";
 import { addContacts } from "../../../destinations/erasing.ts";
@@ -24,7 +23,7 @@ import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { aCheckpoint, aLoad } from "../../warehouse/checkpoints.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { signalsOf, withSource } from "../moving-mirror.ts";
-import { aWorker, azure, contentOf, noteOf, packsIn, signalsIn } from "./a-worker.ts";
+import { aWorker, azure, contentOf, killedAtPack, noteOf, packsIn, signalsIn } from "./a-worker.ts";
 
 test("`forget` leaves nothing of a person in the home, in a kept snapshot or in a bucket, nor with a worker that goes on from it", async () => {
   const [url, bucket] = [tempDir(), tempDir()];
@@ -179,20 +178,14 @@ test("a mirror from before its home is not lost if its worker dies before the fi
   const url = tempDir();
   const plain = tempDir();
   await addContacts(plain, ["contact-1"]);
-  const killed = (store: ObjectStore): ObjectStore => ({
-    ...store,
-    upload: async () => {
-      throw new Error("killed");
-    },
-  });
-  await expect(aWorker(url, plain, killed).add(1)).rejects.toThrow("killed");
+  await expect(aWorker(url, plain, killedAtPack).add(1)).rejects.toThrow("killed");
   await aWorker(url).add(2);
   await expect(aWorker(url, plain).add(3)).rejects.toMatchObject({ code: "HOME_OTHER_STATE" });
   expect((await dumpMirror(plain))["main.contacts"]).toHaveLength(1);
   // One that began with the home had only the sync that ran.
   const fresh = tempDir();
   const begun = tempDir();
-  await expect(aWorker(fresh, begun, killed).add(1)).rejects.toThrow("killed");
+  await expect(aWorker(fresh, begun, killedAtPack).add(1)).rejects.toThrow("killed");
   await aWorker(fresh).add(2);
   await aWorker(fresh, begun).add(3);
   expect(await signalsIn(begun)).toBe(2);

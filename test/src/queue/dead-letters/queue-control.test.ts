@@ -13,7 +13,7 @@ import { keyOf } from "../../../../src/queue/redis/queues.ts";
 import { processSync } from "../../../../src/queue/syncs/redis/process-sync.ts";
 import { holdBackBy } from "../../../../src/queue/worker/queue-consumers.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aGate, aNotingEngine, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { aGate, aNotingEngine, anAsk, anAskedFleet, aWorker, reached } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 
@@ -21,10 +21,7 @@ const PATIENCE = { timeout: 30_000 };
 const profilesOf = (notes: readonly string[]) => notes.map((note) => note.replace(/:.*/, ""));
 
 const aRig = async (...names: string[]) => {
-  const redis = await aRedis();
-  const orgs = await Promise.all((names.length === 0 ? ["default"] : names).map((name) => anOrg(name)));
-  const profiles = orgs.map((org) => org.config(redis));
-  const rig = await someTriggers(redis, profiles);
+  const rig = await anAskedFleet({}, names.length === 0 ? undefined : names);
   const steering = createQueueControl(rig.redis, rig.queues);
   const paused = async () => (await readFleet(rig.redis, rig.queues)).paused.map(({ kind, name }) => [kind, name]);
   /** Every waiting family's job was checked and put off. */
@@ -32,7 +29,7 @@ const aRig = async (...names: string[]) => {
     const counts = await rig.queues.sync.getJobCounts("waiting", "prioritized", "active", "delayed");
     return (counts.waiting ?? 0) + (counts.prioritized ?? 0) + (counts.active ?? 0) === 0 && (counts.delayed ?? 0) > 0;
   };
-  return { ...rig, address: redis, profiles, steering, paused, heldBack };
+  return { ...rig, steering, paused, heldBack };
 };
 
 test("syncs of a paused profile wait, those of others run, and resuming starts what waits", async () => {

@@ -4,13 +4,12 @@ import { isoTime } from "../../../../src/core/time.ts";
 import { deadLetters, dropDeadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { keyOf, QUEUE } from "../../../../src/queue/redis/queues.ts";
-import { aFleet, someTriggers } from "../worker-rig.ts";
+import { anAskedFleet } from "../worker-rig.ts";
 
 const GOOD = { name: "sync", data: "{}", opts: "{}", timestamp: "1", finishedOn: "2", failedReason: "DISK_FULL: full" };
 
 test("an unreadable job is listed as one, beside the others, and dropped with them or alone", async () => {
-  const { redis, profiles } = await aFleet();
-  const { queues, redis: client, triggers } = await someTriggers(redis, profiles);
+  const { queues, redis: client, triggers } = await anAskedFleet();
   const failed = async (id: string, job: Readonly<Record<string, string>> | string) => {
     const key = keyOf(QUEUE.sync, id);
     if (typeof job === "string") await client.set(key, job);

@@ -8,7 +8,7 @@ import { deadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters
 import { createLocalDeliveries } from "../../../../src/queue/deliveries/local.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { emptyCopy, mapDestination } from "../../deliver/copies.ts";
-import { aFleet, aLocalWorker, anAsk, anOrg, aWorker, reached, someTriggers, synced } from "../worker-rig.ts";
+import { aFleet, aLocalWorker, anOrg, aWorker, someTriggers, synced } from "../worker-rig.ts";
 
 const DESTINATIONS = { DUCKMIRROR_DESTINATIONS: '[{"name":"copy","kind":"parquet","url":"somewhere"}]' };
 const away = () => new DuckmirrorError("DESTINATION_AWAY", { name: "copy", detail: "no route" });
@@ -33,7 +33,7 @@ test("without Redis: a destination that is away is tried again, later each time,
   const { copy, state, open } = aDestination();
   const config = org.config(null, DESTINATIONS);
   const worker = aLocalWorker([config], { open });
-  expect((await synced(worker.triggers)).state).toBe("done");
+  expect((await synced(worker.triggers, { streams: ["accounts"] })).state).toBe("done");
   await until(() => expect(copy.position).not.toBeNull());
   expect(copy.tables.get("accounts")?.size).toBe(3);
 
@@ -81,7 +81,7 @@ test("with Redis: a destination that is away holds up no sync and gets the newes
   const worker = await aWorker(redis, profiles, { open, times: { deliveryWait: 150 } });
   state.fault = away;
   for (let sync = 0; sync < 2; sync += 1) {
-    expect((await synced(worker.triggers, { full: true })).state).toBe("done");
+    expect((await synced(worker.triggers, { streams: ["accounts"], full: true })).state).toBe("done");
   }
   const { queues } = await someTriggers(redis, profiles);
   await until(() => expect(state.attempts).toBeGreaterThan(0));
@@ -97,8 +97,8 @@ test("with Redis: a delivery that is refused is a dead letter, which can be retr
   const { copy, state, open } = aDestination();
   const worker = await aWorker(redis, profiles, { open });
   state.fault = refused;
-  const { runId } = await worker.triggers.start(anAsk());
-  expect((await reached(worker.triggers, runId)).state).toBe("done");
+  const { state: ended, runId } = await synced(worker.triggers, { streams: ["accounts"] });
+  expect(ended).toBe("done");
   const { queues, triggers } = await someTriggers(redis, profiles);
   await until(async () =>
     expect(await deadLetters(queues)).toMatchObject([

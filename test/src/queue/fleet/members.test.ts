@@ -4,16 +4,15 @@ import { systemClock } from "../../../../src/core/clock.ts";
 import { asSeen } from "../../../../src/core/report/fleet.ts";
 import { joinFleet, readMembers } from "../../../../src/queue/fleet/fleet.ts";
 import { afterTest } from "../../../support/after-test.ts";
-import { aFleet, anAsk, aWorker, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anAskedFleet, aWorker, reached } from "../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 const identity = { version: "1.2.3", host: "night", pid: 42 } as const;
 
 test("workers register with version, host and pid, and leave when they stop", async () => {
-  const { redis, profiles } = await aFleet();
-  const { redis: client } = await someTriggers(redis, profiles);
-  const worker = await aWorker(redis, profiles, { identity });
-  const other = await aWorker(redis, profiles);
+  const { address, profiles, redis: client } = await anAskedFleet();
+  const worker = await aWorker(address, profiles, { identity });
+  const other = await aWorker(address, profiles);
   await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(2);
   const members = await readMembers(client);
   expect(members).toEqual(
@@ -29,10 +28,9 @@ test("workers register with version, host and pid, and leave when they stop", as
 });
 
 test("a worker reports how many syncs it runs", async () => {
-  const { redis, org, profiles } = await aFleet();
-  const { redis: client } = await someTriggers(redis, profiles);
+  const { address, org, profiles, redis: client } = await anAskedFleet();
   const release = org.hold();
-  const worker = await aWorker(redis, profiles, { times: { memberRenewal: 50 } });
+  const worker = await aWorker(address, profiles, { times: { memberRenewal: 50 } });
   const { runId } = await worker.triggers.start(anAsk({ streams: ["accounts"] }));
   const inFlight = async () => (await readMembers(client)).map(({ in_flight }) => in_flight);
   await expect.poll(inFlight, PATIENCE).toEqual([1]);
@@ -42,8 +40,7 @@ test("a worker reports how many syncs it runs", async () => {
 });
 
 test("a killed member keeps its last sign of life until its entry expires by itself", async () => {
-  const { redis, profiles } = await aFleet();
-  const { redis: client } = await someTriggers(redis, profiles);
+  const { redis: client } = await anAskedFleet();
   const deps = { redis: client, clock: systemClock, identity, inFlight: () => 0, onError: () => undefined };
   const leaveKilled = joinFleet({ ...deps, id: "killed", renewMs: 600_000, lastsMs: 1_500 });
   const leaveLive = joinFleet({ ...deps, id: "live", renewMs: 50, lastsMs: 1_500 });
@@ -65,9 +62,8 @@ test("a member is silent after three missed renewals", () => {
 });
 
 test("members register again after Redis was emptied; an entry that cannot be read is left out", async () => {
-  const { redis, profiles } = await aFleet();
-  const { redis: client } = await someTriggers(redis, profiles);
-  await aWorker(redis, profiles, { identity, times: { memberRenewal: 50 } });
+  const { address, profiles, redis: client } = await anAskedFleet();
+  await aWorker(address, profiles, { identity, times: { memberRenewal: 50 } });
   await expect.poll(() => readMembers(client), PATIENCE).toHaveLength(1);
   await client.flushall();
   await client.set("{duckmirror}:member:strange", "{", "PX", 60_000);

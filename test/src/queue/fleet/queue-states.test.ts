@@ -3,11 +3,10 @@
 import { expect, test } from "vitest";
 import { readFleet } from "../../../../src/queue/fleet/fleet.ts";
 import { FLEET_QUEUES } from "../../../support/queue-names.ts";
-import { aFleet, anAsk, someTriggers } from "../worker-rig.ts";
+import { anAsk, anAskedFleet } from "../worker-rig.ts";
 
 const aReadFleet = async () => {
-  const { redis, profiles } = await aFleet();
-  const rig = await someTriggers(redis, profiles);
+  const rig = await anAskedFleet();
   return { ...rig, read: () => readFleet(rig.redis, rig.queues) };
 };
 
@@ -21,15 +20,8 @@ test("every queue is listed, empty, before any worker ever ran", async () => {
   const { read } = await aReadFleet();
   const { queues } = await read();
   expect(queues.map(({ name }) => name)).toEqual(FLEET_QUEUES);
-  const empty = {
-    waiting: 0,
-    active: 0,
-    delayed: 0,
-    blocked: 0,
-    failed: 0,
-    paused: false,
-    oldest_waiting_ms: null,
-  };
+  const none = { waiting: 0, active: 0, delayed: 0, blocked: 0, failed: 0 };
+  const empty = { ...none, paused: false, oldest_waiting_ms: null };
   for (const { name, ...state } of queues) expect([name, state]).toEqual([name, empty]);
 });
 

@@ -4,11 +4,11 @@
 import type { Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { expect, test } from "vitest";
-import { createQueueControl, deadLetters } from "../../../../src/queue/dead-letters/dead-letters.ts";
+import { createQueueControl, deadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { leftFor } from "../../../../src/queue/redis/job-consumers.ts";
 import { schedulesOf } from "../../../../src/queue/schedules/local.ts";
 import { settleSchedules } from "../../../../src/queue/schedules/redis.ts";
-import { aFleet, anAsk, aWorker, NEWER, reached, someTriggers } from "../worker-rig.ts";
+import { anAsk, anAskedFleet, aWorker, NEWER, reached } from "../worker-rig.ts";
 
 const DAY_MS = 86_400_000;
 const PATIENCE = { timeout: 30_000 };
@@ -16,9 +16,8 @@ const PATIENCE = { timeout: 30_000 };
 const YEARLY = { cron: "0 0 1 1 *", timeZone: "UTC", streams: ["signals"], full: false, jitterMs: 0 };
 
 const aRig = async () => {
-  const { redis, profiles } = await aFleet();
-  const rig = await someTriggers(redis, profiles);
-  return { ...rig, address: redis, profiles, steering: createQueueControl(rig.redis, rig.queues) };
+  const fleet = await anAskedFleet();
+  return { ...fleet, steering: createQueueControl(fleet.redis, fleet.queues) };
 };
 
 /** Makes a job older than it is, as after a long pause. */
@@ -42,6 +41,7 @@ test("a job that waited for two days is left to another worker, and is a dead le
   await redis.set(`{duckmirror}:left:sync:${id}`, `${now - 601_000} ${now}`);
   await queues.sync.promoteJobs();
   expect(await reached(triggers, runId)).toMatchObject({ state: "failed" });
+  await expect(retryDeadLetter(queues, triggers, id)).rejects.toMatchObject({ code: "JOB_VERSION" });
   expect(await deadLetters(queues)).toMatchObject([{ id, problem: { code: "JOB_VERSION" } }]);
 });
 

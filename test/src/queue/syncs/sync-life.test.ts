@@ -12,7 +12,7 @@ import { configOf } from "../../../support/given-config.ts";
 import { SimQueue } from "./simulated-queue.ts";
 import { type SimMirror, SimWorker } from "./simulated-worker.ts";
 
-const HISTORIES = Number(process.env.DUCKMIRROR_LIFE_HISTORIES ?? "150");
+const HISTORIES = Number(process.env.DUCKMIRROR_LIFE_HISTORIES ?? "60");
 const FIRST_SEED = Number(process.env.DUCKMIRROR_LIFE_SEED ?? "1");
 /** After the last fault every sync ends within this time, ms. */
 const DEADLINE_MS = 600_000;

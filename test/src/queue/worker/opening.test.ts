@@ -35,6 +35,7 @@ test("while it is away they fail at once, and afterwards they work", async () =>
     await expect.poll(() => client.status, { timeout: 60_000 }).not.toBe("ready");
   });
   await expect(rig.triggers.start(anAsk())).rejects.toMatchObject({ code: "REDIS_UNAVAILABLE" });
+  await expect(rig.triggers.find("x")).rejects.toMatchObject({ code: "REDIS_UNAVAILABLE" });
   await expect(rig.queues.sync.getJobCounts("waiting")).rejects.toThrow();
   await redis.restart();
   await works(rig);

@@ -13,7 +13,6 @@ import {
   aRedis,
   aWorker,
   aWorkerOf,
-  NEWER,
   reached,
   someTriggers,
   synced,
@@ -121,17 +120,6 @@ describe("a sync that was asked for", () => {
     expect(await triggers.find(runId)).toMatchObject({ state: "done", report: { status: "done" } });
   });
 
-  test("by several at the same moment without a key is one sync that the others join", async () => {
-    const { redis, profiles } = await aFleet();
-    const { triggers } = await someTriggers(redis, profiles);
-    const started = await Promise.all(
-      Array.from({ length: 8 }, () => triggers.start(anAsk({ streams: ["accounts"] }))),
-    );
-    expect(new Set(started.map(({ runId }) => runId)).size).toBe(1);
-    await aWorker(redis, profiles);
-    await reached(triggers, started[0]?.runId ?? "");
-  });
-
   test("stopped by its allowance is no failure and says why", async () => {
     const { redis, profiles } = await aFleet({ DUCKMIRROR_MAX_CREDITS: "3" });
     const { triggers } = await aWorker(redis, profiles);
@@ -174,22 +162,6 @@ describe("a sync that fails", () => {
     expect(await reached(triggers, again ?? "")).toMatchObject({ state: "done" });
     expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
     expect(await deadLetters(queues)).toEqual([]);
-  });
-
-  test("by a payload that no program reads is kept as it is and named clearly", async () => {
-    const { redis, profiles } = await aFleet();
-    const { triggers } = await aWorker(redis, profiles);
-    const { queues, redis: client } = await someTriggers(redis, []);
-    // A newer program would have taken it within ten minutes.
-    await client.set("{duckmirror}:left:sync:future", `${Date.now() - 600_001} ${Date.now()}`);
-    await queues.sync.add("sync", { ...NEWER, secret: "x" }, { jobId: "future" });
-    await expect.poll(() => deadLetters(queues), { timeout: 30_000 }).toHaveLength(1);
-    const [letter] = await deadLetters(queues);
-    expect(letter?.problem?.message).toBe(
-      `The queued job future has payload version ${NEWER.v}; this program reads version ${NEWER.v - 1}.`,
-    );
-    await expect(retryDeadLetter(queues, triggers, "future")).rejects.toMatchObject({ code: "JOB_VERSION" });
-    expect(await deadLetters(queues)).toHaveLength(1);
   });
 
   test("by a fault of ours reports it without the secret that was in its message", async () => {
@@ -263,7 +235,8 @@ describe.each(WAYS)("%s", (way) => {
     const { org, worker, asking } = await aWorkerOf(way, { onRun: (signal) => void ending.push(signal) });
     const { triggers } = worker;
     const release = org.hold();
-    const { runId } = await triggers.start(anAsk());
+    const streams = ["accounts", "contacts"];
+    const { runId } = await triggers.start(anAsk({ streams }));
     await expect.poll(() => ending, { timeout: 120_000 }).toHaveLength(1);
     expect(await asking.cancel(runId)).toBe(true);
     await expect.poll(() => ending[0]?.aborted, { timeout: 120_000 }).toBe(true);
@@ -271,7 +244,7 @@ describe.each(WAYS)("%s", (way) => {
     expect(await reached(triggers, runId)).toMatchObject({ state: "cancelled", report: { status: "interrupted" } });
     expect(await triggers.cancel(runId)).toBe(false);
     expect(await triggers.cancel("20200101T000000Z-nobody")).toBe(false);
-    expect((await synced(triggers)).state).toBe("done");
+    expect((await synced(triggers, { streams })).state).toBe("done");
     expect(await org.rows("SELECT count(*)::INTEGER FROM contacts")).toEqual([[12]]);
   });
 

@@ -1,16 +1,15 @@
 // Lists of the parts for engines that cannot read the manifest: they show one delivery, and say which.
 import { expect, test } from "vitest";
-import type { SetManifest } from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 import {
   isSweepDue,
   listKey,
   partKey,
+  type SetManifest,
   sortRetired,
   sweep,
   updateLists,
 } from "../../../../../src/deliver/kinds/parquet/parquet-set.ts";
 import { aMemoryStore, type MemoryStoreChoice } from "../../stores/a-memory-store.ts";
-import { aManifest } from "./a-manifest.ts";
 
 // Parts of a delivered set that go: earlier ones after their grace period, unfinished ones after a day.
 
@@ -69,6 +68,18 @@ test("the name of a part is one that a later sweep knows as its own", async () =
   const keys = [null, "2025-01"].map((partition) => partKey({ table: "signals", partition, sha256 }, UUID));
   expect(keys).toEqual(["signals/all-0123456789abcdef-01234567.parquet", OLD_PART]);
   expect(await swept(Object.fromEntries(keys.map((key) => [key, 2 * DAY_MS])))).toEqual(keys);
+});
+
+/** `parts`: table -> files of its parts. */
+const aManifest = (delivery: string, parts: Readonly<Record<string, readonly string[]>>): SetManifest => ({
+  ...{ version: 1, format: "parquet", delivery, delivered: { mirror: "m", n: 1, mark: "" }, run: null },
+  tables: Object.keys(parts),
+  files: Object.entries(parts).flatMap(([table, files]) =>
+    files.map((file) => ({
+      ...{ file, table, partition: null, rows: 1, bytes: 10, sha256: "0", run: null, fingerprint: file },
+    })),
+  ),
+  ...{ retired: [], swept: "2026-01-01T00:00:00.000Z" },
 });
 
 const { signal } = new AbortController();

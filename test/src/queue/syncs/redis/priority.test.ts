@@ -4,18 +4,12 @@ import { expect, test } from "vitest";
 import { createQueueControl } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { SCHEDULED_PRIORITY } from "../../../../../src/queue/redis/queues.ts";
 import { liveSyncs } from "../../../../../src/queue/syncs/redis/live-syncs.ts";
-import { aGate, aNotingEngine, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { aGate, aNotingEngine, anAsk, anAskedFleet, aWorker, reached } from "../../worker-rig.ts";
 
 const PATIENCE = { timeout: 30_000 };
 
-const aRig = async (...names: string[]) => {
-  const address = await aRedis();
-  const profiles = (await Promise.all(names.map((name) => anOrg(name)))).map((org) => org.config(address));
-  return { ...(await someTriggers(address, profiles)), address, profiles };
-};
-
 test("across profiles, the person's sync is taken first though schedules asked before", async () => {
-  const { address, profiles, triggers } = await aRig("a", "b", "person");
+  const { address, profiles, triggers } = await anAskedFleet({}, ["a", "b", "person"]);
   const ids: string[] = [];
   for (const profile of ["a", "b"]) {
     const { runId } = await triggers.start(anAsk({ profile, streams: ["signals"], scheduled: true }));
@@ -34,7 +28,7 @@ test("across profiles, the person's sync is taken first though schedules asked b
 });
 
 test("in one profile, the person's sync runs next, though the older one of a schedule is offered first", async () => {
-  const { address, profiles, queues, redis, triggers } = await aRig("acme");
+  const { address, profiles, queues, redis, triggers } = await anAskedFleet({}, ["acme"]);
   const steering = createQueueControl(redis, queues);
   const target = { kind: "profile", name: "acme" } as const;
   await steering.pause(target);
@@ -54,7 +48,7 @@ test("in one profile, the person's sync runs next, though the older one of a sch
 });
 
 test("a person who joins a schedule's waiting sync makes it the person's", async () => {
-  const { queues, address, profiles, triggers: asking, redis } = await aRig("acme");
+  const { queues, address, profiles, triggers: asking, redis } = await anAskedFleet({}, ["acme"]);
   const tick = await asking.start(anAsk({ streams: ["accounts", "signals"], scheduled: true }));
   const priority = async () => (await queues.sync.getJob(tick.runId))?.priority;
   expect(await priority()).toBe(SCHEDULED_PRIORITY);

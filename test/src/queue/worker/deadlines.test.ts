@@ -1,11 +1,11 @@
-// Deadlines against a real Redis: a sync ends when its time is over, wherever it is, keeps what it has committed, and
+// Deadlines, with Redis and without: a sync ends when its time is over, wherever it is, keeps what it has committed, and
 // says so.
 
 import { describe, expect, test } from "vitest";
-import { untilAborted } from "../../../../../src/core/async/when-free.ts";
-import { type Clock, systemClock } from "../../../../../src/core/clock.ts";
-import { afterTest } from "../../../../support/after-test.ts";
-import { aFleet, anAsk, anOrg, aRedis, aWorker, reached, someTriggers } from "../../worker-rig.ts";
+import { untilAborted } from "../../../../src/core/async/when-free.ts";
+import { type Clock, systemClock } from "../../../../src/core/clock.ts";
+import { afterTest } from "../../../support/after-test.ts";
+import { aFleet, anAsk, anAskedFleet, aWorker, aWorkerOf, reached, WAYS } from "../worker-rig.ts";
 
 const SPENT = { code: "DURATION_SPENT" };
 
@@ -56,27 +56,13 @@ describe("a sync whose deadline is over", () => {
   });
 
   test("of an ask counts its waiting: one that no worker takes is shown as ended, and never starts", async () => {
-    const { redis, org, profiles } = await aFleet();
-    const { triggers, queues } = await someTriggers(redis, profiles);
+    const { address, org, profiles, triggers, queues } = await anAskedFleet();
     const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 200 }));
     expect(await reached(triggers, runId)).toMatchObject({ state: "stopped", error: SPENT });
-    await aWorker(redis, profiles);
+    await aWorker(address, profiles);
     await expect.poll(() => queues.sync.getCompletedCount(), { timeout: 60_000 }).toBe(1);
     expect(await triggers.find(runId)).toMatchObject({ state: "stopped", error: SPENT, report: { status: "stopped" } });
     expect(org.service.log).toEqual([]);
-  });
-
-  test("behind another sync of its profile ends in time, and the other one goes on", async () => {
-    const { redis, org, profiles } = await aFleet();
-    const release = org.hold();
-    const { triggers } = await aWorker(redis, profiles);
-    const first = await triggers.start(anAsk({ streams: ["accounts"] }));
-    await reached(triggers, first.runId, ["running"]);
-    const second = await triggers.start(anAsk({ streams: ["contacts"], timeoutMs: 500 }));
-    expect(await reached(triggers, second.runId)).toMatchObject({ state: "stopped", error: SPENT });
-    expect((await triggers.find(first.runId))?.state).toBe("running");
-    release();
-    expect((await reached(triggers, first.runId)).state).toBe("done");
   });
 
   test("that Redis cannot be asked about ends all the same, and says so when Redis is back", async () => {
@@ -96,9 +82,44 @@ describe("a sync whose deadline is over", () => {
   });
 });
 
+describe.each(WAYS)("%s", (way) => {
+  test("a sync behind another one of its profile ends in time, and the other one goes on until its own time is over", async () => {
+    const { org, asking } = await aWorkerOf(way, { env: { DUCKMIRROR_SYNC_TIMEOUT: "5s" } });
+    org.hold();
+    const first = await asking.start(anAsk({ streams: ["accounts"] }));
+    await reached(asking, first.runId, ["running"]);
+    const second = await asking.start(anAsk({ streams: ["contacts"], timeoutMs: 100 }));
+    const spent = { state: "stopped", error: SPENT };
+    expect(await reached(asking, second.runId)).toMatchObject(spent);
+    expect((await asking.find(first.runId))?.state).toBe("running");
+    expect(await reached(asking, first.runId)).toMatchObject({ ...spent, report: { status: "stopped" } });
+    const never = { status: "stopped", requests: 0, credits: { spent: 0 } };
+    expect(await asking.find(second.runId)).toMatchObject({ ...spent, report: never });
+  });
+
+  test("any process sees how far a sync is, that its worker lives and its deadline, and nothing of that once it has ended", async () => {
+    const { org, asking, redis } = await aWorkerOf(way);
+    const release = org.hold("/v1/contacts");
+    const ask = anAsk({ streams: ["accounts", "contacts"], timeoutMs: 3_600_000 });
+    const { runId } = await asking.start(ask);
+    const progress = async () => (await asking.find(runId))?.progress;
+    const reading = expect.objectContaining({ stream: "accounts", state: "reading", rows: 3 });
+    await expect
+      .poll(progress, { timeout: 60_000 })
+      .toMatchObject({ run_id: runId, streams: expect.arrayContaining([reading]) });
+    const first = (await progress())?.heartbeat_at ?? 0;
+    await expect.poll(async () => (await progress())?.heartbeat_at, { timeout: 60_000 }).toBeGreaterThan(first);
+    expect((await asking.find(runId))?.dueAt).toBeGreaterThan(Date.now());
+    release();
+    expect(await reached(asking, runId)).not.toHaveProperty("progress");
+    await expect
+      .poll(async () => (await redis?.keys("{duckmirror}:progress:*")) ?? [], { timeout: 60_000 })
+      .toEqual([]);
+  });
+});
+
 test("an ask that joins a sync which waits gives it more time, never less", async () => {
-  const { redis, profiles } = await aFleet();
-  const { triggers } = await someTriggers(redis, profiles);
+  const { triggers } = await anAskedFleet();
   const ask = anAsk({ streams: ["accounts"] });
   const first = await triggers.start({ ...ask, timeoutMs: 60_000 });
   const firstDue = (await triggers.find(first.runId))?.dueAt ?? 0;
@@ -110,38 +131,15 @@ test("an ask that joins a sync which waits gives it more time, never less", asyn
   expect((await triggers.find(first.runId))?.dueAt).toBeNull();
 });
 
-test("any process sees how far a sync is, and that its worker lives", async () => {
-  const { redis, org, profiles } = await aFleet(WITHIN_AN_HOUR);
-  const release = org.hold("/v1/contacts");
-  await aWorker(redis, profiles, { times: { heartbeat: 50 } });
-  const elsewhere = await someTriggers(redis, profiles);
-  const { runId } = await elsewhere.triggers.start(anAsk({ streams: ["accounts", "contacts"] }));
-  const progress = async () => (await elsewhere.triggers.find(runId))?.progress;
-  await expect.poll(progress, { timeout: 60_000 }).toMatchObject({
-    run_id: runId,
-    streams: expect.arrayContaining([expect.objectContaining({ stream: "accounts", rows: 3 })]),
-  });
-  const first = (await progress())?.heartbeat_at ?? 0;
-  await expect.poll(async () => (await progress())?.heartbeat_at, { timeout: 60_000 }).toBeGreaterThan(first);
-  expect((await elsewhere.triggers.find(runId))?.dueAt).toBeGreaterThan(Date.now());
-  release();
-  const ended = await reached(elsewhere.triggers, runId);
-  expect(ended).not.toHaveProperty("progress");
-  await expect.poll(() => elsewhere.redis.keys("{duckmirror}:progress:*"), { timeout: 60_000 }).toEqual([]);
-});
-
 test("more time that is given while a sync waits for a worker that is free holds after its start", async () => {
-  const redis = await aRedis();
-  const orgs = [await anOrg("busy"), await anOrg("waits")];
+  const { orgs, address, profiles, queues } = await anAskedFleet({ DUCKMIRROR_MAX_SYNCS: "1" }, ["busy", "waits"]);
   const releases = orgs.map((org) => org.hold());
-  const profiles = orgs.map((org) => org.config(redis, { DUCKMIRROR_MAX_SYNCS: "1" }));
-  const { triggers } = await aWorker(redis, profiles);
+  const { triggers } = await aWorker(address, profiles);
   const busy = await triggers.start(anAsk({ profile: "busy", streams: ["accounts"] }));
   await reached(triggers, busy.runId, ["running"]);
   const ask = anAsk({ profile: "waits", streams: ["accounts"] });
   const askedAt = Date.now();
   const first = await triggers.start({ ...ask, timeoutMs: 1_500 });
-  const { queues } = await someTriggers(redis, profiles);
   await expect.poll(() => queues.sync.getWaitingCount(), { timeout: 60_000 }).toBe(1);
   expect(await triggers.start({ ...ask, timeoutMs: 3_600_000 })).toEqual({ runId: first.runId, joined: true });
   releases[0]?.();
@@ -156,8 +154,7 @@ test("more time that is given while a sync waits for a worker that is free holds
 });
 
 test("the deadline of a sync is kept until its end is: nobody joins one that is over", async () => {
-  const { redis, profiles } = await aFleet();
-  const { triggers, redis: client } = await someTriggers(redis, profiles);
+  const { address, profiles, triggers, redis: client } = await anAskedFleet();
   const monitor = await client.duplicate().monitor();
   monitor.on("error", () => undefined);
   afterTest(async () => monitor.disconnect());
@@ -165,7 +162,7 @@ test("the deadline of a sync is kept until its end is: nobody joins one that is 
   monitor.on("monitor", (_time: string, args: string[]) => void seen.push(args.join(" ")));
   const { runId } = await triggers.start(anAsk({ streams: ["accounts"], timeoutMs: 200 }));
   await reached(triggers, runId);
-  await aWorker(redis, profiles);
+  await aWorker(address, profiles);
   const dropped = () => seen.findIndex((line) => line.startsWith("del ") && line.includes(`:due:${runId}`));
   await expect.poll(dropped, { timeout: 60_000 }).toBeGreaterThan(0);
   const ended = seen.findIndex((line) => line.includes("{duckmirror}:sync:completed") && line.includes("returnvalue"));

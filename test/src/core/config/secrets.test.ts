@@ -4,7 +4,6 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
-import { resolveConfig } from "../../../../src/core/config/config.ts";
 import {
   endingOf,
   resolveHashKey,
@@ -19,64 +18,47 @@ import { dirForFile } from "../../warehouse/temp-dir.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 
-const given = (env: Record<string, string>, cwd = "/") =>
-  resolveConfig({
-    flags: {},
-    env,
-    file: null,
-    cwd,
-    vocabulary: { streams: [], content: [], comesWith: {}, fields: {} },
-  });
+const fileOf = (text: string): string => {
+  const path = join(aFolder(), "secret");
+  writeFileSync(path, text);
+  return path;
+};
+const inFile = (text: string) => ({ kind: "file", path: fileOf(text) }) as const;
+/** The error that it ends with. */
+const refusalOf = (resolving: Promise<unknown>): Promise<unknown> => resolving.catch((error: unknown) => error);
 
 describe("the key", () => {
   test("is not needed on this machine alone, and is on any other address", async () => {
-    expect(await resolveServerKey(given({}))).toBeNull();
-    await expect(resolveServerKey(given({ DUCKMIRROR_LISTEN: "0.0.0.0:8737" }))).rejects.toMatchObject({
+    expect(await resolveServerKey(configOf(null))).toBeNull();
+    await expect(resolveServerKey(configOf(null, { DUCKMIRROR_LISTEN: "0.0.0.0:8737" }))).rejects.toMatchObject({
       code: "SERVER_KEY_MISSING",
       exitCode: 2,
     });
   });
 
   test("comes from the environment or from a file, whose line end does not count", async () => {
-    expect((await resolveServerKey(given({ DUCKMIRROR_SERVER_KEY: KEY })))?.reveal()).toBe(KEY);
-    const folder = aFolder();
-    writeFileSync(join(folder, "key"), `${KEY}\n`);
-    const config = given({ DUCKMIRROR_SERVER_KEY_FILE: "key", DUCKMIRROR_LISTEN: "0.0.0.0:1" }, folder);
+    expect((await resolveServerKey(configOf(null, { DUCKMIRROR_SERVER_KEY: KEY })))?.reveal()).toBe(KEY);
+    const config = configOf(null, { DUCKMIRROR_SERVER_KEY_FILE: fileOf(`${KEY}\n`), DUCKMIRROR_LISTEN: "0.0.0.0:1" });
     expect((await resolveServerKey(config))?.reveal()).toBe(KEY);
   });
 
   test("that is short, missing or more than one word is refused without being repeated", async () => {
-    expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).toThrow(/16 or more/);
-    expect(() => given({ DUCKMIRROR_SERVER_KEY: "hunter2" })).not.toThrow(/hunter2/);
-    const folder = aFolder();
-    for (const [name, text] of [
-      ["nowhere", null],
-      ["empty", ""],
-      ["short", "hunter2"],
-      ["words", `${KEY} ${KEY}`],
-    ] as const) {
-      if (text !== null) writeFileSync(join(folder, name), text);
-      const failure = await resolveServerKey(given({ DUCKMIRROR_SERVER_KEY_FILE: name }, folder)).catch(
-        (error) => error,
-      );
+    expect(() => configOf(null, { DUCKMIRROR_SERVER_KEY: "hunter2" })).toThrow(/^(?!.*hunter2).*16 or more/s);
+    for (const file of ["/none/key", fileOf(""), fileOf("hunter2"), fileOf(`${KEY} ${KEY}`)]) {
+      const failure = await refusalOf(resolveServerKey(configOf(null, { DUCKMIRROR_SERVER_KEY_FILE: file })));
       expect(failure).toMatchObject({ code: "CONFIG_INVALID" });
-      expect(failure.message).not.toMatch(/hunter2|0123456789/);
+      expect(String(failure)).not.toMatch(/hunter2|0123456789/);
     }
   });
 
   test("named keys are enough for others to reach the server", async () => {
-    expect(await resolveServerKey(given({ DUCKMIRROR_LISTEN: "0.0.0.0:1" }), true)).toBeNull();
+    expect(await resolveServerKey(configOf(null, { DUCKMIRROR_LISTEN: "0.0.0.0:1" }), true)).toBeNull();
   });
 });
 
 describe("the key of hashed fields", () => {
   const hashFields = configOf("exclude_fields: contacts.email\n").excludeFields;
   const from = (hashKey: Parameters<typeof resolveHashKey>[0]["hashKey"]) => resolveHashKey({ hashFields, hashKey });
-  const fileOf = (text: string): string => {
-    const file = join(aFolder(), "key");
-    writeFileSync(file, text);
-    return file;
-  };
 
   test("is not asked for where no field is hashed", async () => {
     expect(await resolveHashKey({ hashFields: [], hashKey: { kind: "file", path: "/none" } })).toBeNull();
@@ -84,14 +66,14 @@ describe("the key of hashed fields", () => {
 
   test("comes from the setting, or from a file without the spaces around it", async () => {
     expect((await from({ kind: "value", value: new Secret("k") }))?.reveal()).toBe("k");
-    expect((await from({ kind: "file", path: fileOf(`\n${KEY} \n`) }))?.reveal()).toBe(KEY);
+    expect((await from(inFile(`\n${KEY} \n`)))?.reveal()).toBe(KEY);
   });
 
   test("that is missing, unreadable, short or more than a key is refused, without being named", async () => {
     await expect(from(null)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
     await expect(from({ kind: "file", path: "/none/key" })).rejects.toMatchObject({ code: "CONFIG_INVALID" });
     for (const text of ["", KEY.slice(0, 15), `${KEY}\n${KEY}`]) {
-      const failure = await from({ kind: "file", path: fileOf(text) }).catch((error: unknown) => error);
+      const failure = await refusalOf(from(inFile(text)));
       expect(failure).toMatchObject({ code: "CONFIG_INVALID" });
       if (text !== "") expect(String(failure)).not.toContain(text);
     }
@@ -99,12 +81,6 @@ describe("the key of hashed fields", () => {
 });
 
 // The token from configuration, file or command; failures say where, never what.
-
-const inFile = (text: string) => {
-  const path = join(aFolder(), "token");
-  writeFileSync(path, text);
-  return { kind: "file", path } as const;
-};
 
 test.each([
   ["a configured token, as it is", () => ({ kind: "value", value: new Secret("abc.def") }) as const],
@@ -138,7 +114,7 @@ test("names a file that cannot be read or is empty", async () => {
 test("repeats neither what a file held nor what a failing command printed", async () => {
   await expect(resolveToken({ token: inFile("first-secret\nsecond-secret\n") })).rejects.not.toThrow(/-secret/);
   const command = "echo leaked-secret; echo leaked-secret >&2; exit 3";
-  const error: unknown = await resolveToken({ token: { kind: "command", command } }).catch((thrown: unknown) => thrown);
+  const error = await refusalOf(resolveToken({ token: { kind: "command", command } }));
   expect(error).toMatchObject({ code: "TOKEN_COMMAND_FAILED", message: expect.stringContaining("ended with 3") });
   expect(String(error)).not.toContain("leaked-secret");
   expect(error).not.toHaveProperty("cause");
@@ -155,9 +131,7 @@ test.each([
 });
 
 test("says that a token command ran without an end", async () => {
-  const late: unknown = await promisify(exec)("exec cat /dev/zero > /dev/null", { timeout: 20 }).catch(
-    (error: unknown) => error,
-  );
+  const late = await refusalOf(promisify(exec)("exec cat /dev/zero > /dev/null", { timeout: 20 }));
   expect(endingOf(late)).toBe("it ran for 30 seconds without an end, and was stopped");
 });
 

@@ -1,13 +1,16 @@
 // DuckDB's errors carry no code: which text means what, with texts as DuckDB 1.5 and its file systems write them.
 import { describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
+import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import {
   fileError,
   isFatal,
   isOutOfMemory,
   openError,
   statementError,
+  withOurGuess,
 } from "../../../../src/warehouse/duckdb/duck-errors.ts";
+import { forFile } from "../../../support/for-file.ts";
 
 const codeOf = (error: unknown) => (error instanceof DuckmirrorError ? error.code : null);
 const FULL = [
@@ -108,4 +111,44 @@ test.each([
 test("an error of duckmirror's own passes while a file is opened", () => {
   const own = new DuckmirrorError("WRITER_BUSY", { dir: "/d" });
   expect(openError(own, "f", "d")).toBe(own);
+});
+
+// A table that does not exist: the guess is one of the mirror's own tables, whatever DuckDB guesses.
+
+const empty = await forFile(openDatabase(":memory:"));
+await empty.run("CREATE SCHEMA marts; CREATE SCHEMA history");
+/** DuckDB's own message, from an empty database. */
+const messageOf = (sql: string): Promise<string> =>
+  empty.run(sql).then(
+    () => "",
+    (error: unknown) => (error instanceof Error ? error.message : ""),
+  );
+
+test.each([
+  ["FROM sigals", "signals"],
+  ["FROM acounts", "accounts"],
+  ["FROM account_360", "marts.account_360"],
+  ["FROM mart.account_360", "marts.account_360"],
+  ["SELECT 1\nFROM history.contcts", "history.contacts"],
+  ["FROM marts.acount_360", "marts.account_360"],
+  ["FROM stream_state", "sync.stream_state"],
+  ['FROM "job openings"', "job_openings"],
+])("%s means %s", async (sql, meant) => {
+  const message = withOurGuess(await messageOf(sql));
+  expect(message).toContain(`\nDid you mean "${meant}"?\n`);
+  expect(message.match(/Did you mean/g)).toHaveLength(1);
+  expect(message).toContain("LINE ");
+});
+
+test("a name that is like none of ours gets no guess, not DuckDB's internal tables", async () => {
+  const message = await messageOf("FROM invoices_of_2019");
+  expect(message).toContain("Did you mean");
+  expect(withOurGuess(message)).not.toContain("Did you mean");
+});
+
+test("other messages stay as they are", async () => {
+  for (const sql of ["SELECT foo(1)", "SELECT nme FROM (SELECT 1 AS name)", "SELEC 1"]) {
+    const message = await messageOf(sql);
+    expect([sql, withOurGuess(message)]).toEqual([sql, message]);
+  }
 });

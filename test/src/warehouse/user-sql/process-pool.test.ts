@@ -7,36 +7,39 @@ import type { SqlProcess } from "../../../../src/warehouse/user-sql/sql-process.
 import { tempDir } from "../temp-dir.ts";
 
 const children = () => readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8").trim().split(" ");
-const LIMITS = { memoryMiB: 64, timeMs: 60_000 };
-const OPTIONS = { spare: true, onCrash: () => {}, mayDoWithoutFence: true };
 
-test("statements that come at the same moment leave one process that waits, and closing ends it", async () => {
+/** A pool, the processes that it handed out for a file, and those of this process that it started. */
+const aPool = () => {
   const file = join(tempDir(), "any");
   writeFileSync(file, "");
   const before = new Set(children());
-  const ours = () => children().filter((pid) => pid !== "" && !before.has(pid));
-  const pool = createProcessPool(LIMITS, OPTIONS);
+  const limits = { memoryMiB: 64, timeMs: 60_000 };
+  const pool = createProcessPool(limits, { spare: true, onCrash: () => {}, mayDoWithoutFence: true });
   const held: SqlProcess[] = [];
-  await Promise.all([1, 2, 3].map(() => pool.take(file, (one) => held.push(one))));
-  await Promise.all(held.map(endOf));
+  return {
+    ours: () => children().filter((pid) => pid !== "" && !before.has(pid)),
+    take: () => pool.take(file, (one) => held.push(one)),
+    endHeld: () => Promise.all(held.map(endOf)),
+    close: pool.close,
+  };
+};
+
+test("statements that come at the same moment leave one process that waits, and closing ends it", async () => {
+  const { ours, take, endHeld, close } = aPool();
+  await Promise.all([take(), take(), take()]);
+  await endHeld();
   expect(ours()).toHaveLength(1);
-  await pool.close();
+  await close();
   expect(ours()).toEqual([]);
 });
 
 test("a process that ended while it waited is not handed out", async () => {
-  const file = join(tempDir(), "any");
-  writeFileSync(file, "");
-  const before = new Set(children());
-  const ours = () => children().filter((pid) => pid !== "" && !before.has(pid));
-  const pool = createProcessPool(LIMITS, OPTIONS);
-  const held: SqlProcess[] = [];
-  await pool.take(file, (one) => held.push(one));
-  await Promise.all(held.map(endOf));
-  const [waiting = ""] = ours();
-  process.kill(Number(waiting), "SIGKILL");
+  const { ours, take, endHeld, close } = aPool();
+  await take();
+  await endHeld();
+  process.kill(Number(ours()[0]), "SIGKILL");
   await vi.waitFor(() => expect(ours()).toEqual([]), { timeout: 30_000 });
-  const next = await pool.take(file, (one) => held.push(one));
-  expect(next.isOver()).toBe(false);
-  await Promise.all([...held.map(endOf), pool.close()]);
+  expect((await take()).isOver()).toBe(false);
+  await endHeld();
+  await close();
 });

@@ -46,10 +46,7 @@ test.each([
 ])("nothing of a text is evaluated before the gate: %s", async (sql) => {
   await expect(runUserQuery({ snapshot, sql }, LIMITS, "box")).rejects.toMatchObject({
     code: expect.stringMatching(/^(SQL_REFUSED|QUERY_FAILED)$/),
-    message: expect.not.stringContaining("EVALUATED'"),
-  });
-  await expect(runUserQuery({ snapshot, sql }, LIMITS, "box")).rejects.not.toMatchObject({
-    message: expect.stringMatching(/Invalid Input Error|parsing json/),
+    message: expect.not.stringMatching(/EVALUATED'|Invalid Input Error|parsing json/),
   });
 });
 

@@ -1,15 +1,14 @@
 // The journal: written before each change, in order, and right about what was not made.
 import { appendFileSync, mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { isCode } from "../../../../src/core/errors.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import type { CallLine } from "../../../../src/warehouse/journal/call-lines.ts";
 import { appendCallLine, callsDir, readCallFiles, removeCallFile } from "../../../../src/warehouse/journal/journal.ts";
 import { readJournal } from "../../../../src/warehouse/journal/read-journal.ts";
-import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
-import { aCheckpoint, aLoad, aRequest, aSignal } from "../builders.ts";
+import { aCheckpoint, aLoad, aRequest, aSignal, aWarehouse } from "../builders.ts";
 import { tempDir } from "../temp-dir.ts";
 
 // Call files: one per command, appended to line by line, read by the next process that holds the warehouse.
@@ -52,12 +51,6 @@ test("a booked file is removed; one that another process removed before is no fa
   expect(await runs(dataDir)).toEqual([]);
 });
 
-const open = async (dataDir: string) => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  onTestFinished(() => warehouse.close().catch(() => undefined));
-  return warehouse;
-};
 const archiveOf = (dataDir: string) => join(dataDir, "state", "archive");
 
 const read = async (dataDir: string) => {
@@ -79,7 +72,7 @@ const files = (dataDir: string) => {
 
 test("every change stands in it, in the order in which it was made, over several openings", async () => {
   const dataDir = tempDir();
-  const first = await open(dataDir);
+  const first = await aWarehouse(dataDir);
   await first.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
   await Promise.all([
     first.commit(aCheckpoint([aLoad("signals", [aSignal(1)], { requestId: "a" })])),
@@ -88,7 +81,7 @@ test("every change stands in it, in the order in which it was made, over several
   ]);
   await first.commit({ runId: "run-1", loads: [], requests: [], scopes: [], quota: null });
   await first.close();
-  const second = await open(dataDir);
+  const second = await aWarehouse(dataDir);
   await second.deleteKeys({ table: "signals", ids: ["1"], runId: "run-1", now: 3 });
   await second.close();
   expect(await read(dataDir)).toEqual({
@@ -100,7 +93,7 @@ test("every change stands in it, in the order in which it was made, over several
 
 test("rows that stand in no response are written out", async () => {
   const dataDir = tempDir();
-  const warehouse = await open(dataDir);
+  const warehouse = await aWarehouse(dataDir);
   const load = aLoad("company_inputs", [{ input: "x", status: "not_found" }], { requestId: "gone" });
   const requests = [aRequest("gone", { status: 404, charge: "free" })];
   await warehouse.commit(aCheckpoint([load], { requests }));
@@ -112,7 +105,7 @@ test("rows that stand in no response are written out", async () => {
 
 test("a change whose transaction failed does not count: the next one takes its place", async () => {
   const dataDir = tempDir();
-  const warehouse = await open(dataDir);
+  const warehouse = await aWarehouse(dataDir);
   expect([...(await warehouse.capabilities())]).toEqual([]);
   await warehouse.setCapability("a", "1", 1);
   expect([...(await warehouse.capabilities())]).toEqual([["a", "1"]]);
@@ -128,13 +121,13 @@ test("a change whose transaction failed does not count: the next one takes its p
 
 test("a change that was announced and not made before a crash is forgotten, and a torn line is no entry", async () => {
   const dataDir = tempDir();
-  const first = await open(dataDir);
+  const first = await aWarehouse(dataDir);
   await first.setCapability("a", "1", 1);
   await first.close();
   const [file = ""] = files(dataDir);
   const announced = readFileSync(file, "utf8").replace('"seq":1', '"seq":2').replace('"a"', '"announced"');
   appendFileSync(file, `${announced}{"seq":3,"ent`);
-  const second = await open(dataDir);
+  const second = await aWarehouse(dataDir);
   await second.startRun({ runId: "run-1", mode: "full", startedAt: 1 });
   await second.close();
   expect((await read(dataDir)).found).toEqual([
@@ -145,7 +138,7 @@ test("a change that was announced and not made before a crash is forgotten, and 
 
 test("a working file that lacks more than a crash can explain is refused, and gaps are named", async () => {
   const dataDir = tempDir();
-  const first = await open(dataDir);
+  const first = await aWarehouse(dataDir);
   await first.setCapability("a", "1", 1);
   await first.close();
   const [file = ""] = files(dataDir);

@@ -2,22 +2,15 @@
 import { copyFileSync, existsSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { openSnapshot } from "../../../../src/warehouse/read/query.ts";
 import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
-import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
+import { change } from "../../../support/change-mirror.ts";
 import { dirForFile, tempDir } from "../temp-dir.ts";
 
 const dir = dirForFile();
 const snapshot = join(dir, "warehouse.duckdb");
-beforeAll(async () => {
-  await copyMigratedMirror(dir);
-  const warehouse = await openWarehouse({ dataDir: dir, clock: systemClock });
-  await warehouse.publish();
-  await warehouse.close();
-});
+beforeAll(() => change(dir, async () => undefined));
 
 const planted = async (sql: string): Promise<string> => {
   const folder = tempDir();
@@ -101,9 +94,7 @@ test("a file that is to become a working file may hold other views: they are mad
   const folder = tempDir();
   mkdirSync(join(folder, "state"), { mode: 0o700 });
   copyFileSync(file, join(folder, "state", "working.duckdb"));
-  const warehouse = await openWarehouse({ dataDir: folder, clock: systemClock });
-  await warehouse.publish();
-  await warehouse.close();
+  await change(folder, async () => undefined);
   const published = join(folder, "warehouse.duckdb");
   const copy = join(tempDir(), "copy.duckdb");
   copyFileSync(published, copy);

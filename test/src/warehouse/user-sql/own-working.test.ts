@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
-import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
+import { change } from "../../../support/change-mirror.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const PLANTED = "CREATE VIEW main.planted AS SELECT 1";
@@ -15,11 +15,8 @@ let working: string;
 const open = () => openWarehouse({ dataDir: dir, clock: systemClock });
 beforeEach(async () => {
   dir = tempDir();
-  await copyMigratedMirror(dir);
   working = join(dir, "state", "working.duckdb");
-  const warehouse = await open();
-  await warehouse.publish();
-  await warehouse.close();
+  await change(dir, async () => undefined);
 });
 
 const plantIn = async (file: string, keepsWal = false): Promise<void> => {

@@ -1,35 +1,28 @@
 import { beforeAll, expect, test } from "vitest";
-import { systemClock } from "../../../../../src/core/clock.ts";
-import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { change } from "../../../../support/change-mirror.ts";
 import { cli } from "../../../../support/cli.ts";
-import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
 import { aCheckpoint, aLoad, aSignal } from "../../checkpoints.ts";
 import { dirForFile } from "../../temp-dir.ts";
 
 const dataDir = dirForFile();
-beforeAll(async () => {
-  await copyMigratedMirror(dataDir);
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
+beforeAll(() => {
   const account = { organizationId: "o", type: "prospect", createdAt: "2024-01-01", updatedAt: "2024-01-01" };
-  await warehouse.commit(
-    aCheckpoint([
-      aLoad("accounts", [
-        { ...account, id: 1, companyId: "c1", name: "Zürich Robotics", summary: { industry: "machines that weld" } },
-        { ...account, id: 2, name: "Other" },
-      ]),
-      aLoad("signals", [
-        aSignal(10, { accountId: 1, headline: "Robotics firm hires welders", date: "2024-06-01" }),
-        aSignal(11, { accountId: 1, headline: "Quarterly report", description: "They weld.", date: "2024-01-01" }),
-        aSignal(12, { accountId: 2, headline: "Nothing", date: "2024-06-01" }),
-        aSignal(13, { accountId: 2, headline: "Résumé — Ô CÔTÉ", date: "2024-06-01" }),
-      ]),
-      aLoad("filings", [{ id: 7, type: "10-K", fiscalYear: 2025, fullContent: "welding robots" }], {
-        fromPath: { companyId: "c1" },
-      }),
+  const all = aCheckpoint([
+    aLoad("accounts", [
+      { ...account, id: 1, companyId: "c1", name: "Zürich Robotics", summary: { industry: "machines that weld" } },
+      { ...account, id: 2, name: "Other" },
     ]),
-  );
-  await warehouse.publish();
-  await warehouse.close();
+    aLoad("signals", [
+      aSignal(10, { accountId: 1, headline: "Robotics firm hires welders", date: "2024-06-01" }),
+      aSignal(11, { accountId: 1, headline: "Quarterly report", description: "They weld.", date: "2024-01-01" }),
+      aSignal(12, { accountId: 2, headline: "Nothing", date: "2024-06-01" }),
+      aSignal(13, { accountId: 2, headline: "Résumé — Ô CÔTÉ", date: "2024-06-01" }),
+    ]),
+    aLoad("filings", [{ id: 7, type: "10-K", fiscalYear: 2025, fullContent: "welding robots" }], {
+      fromPath: { companyId: "c1" },
+    }),
+  ]);
+  return change(dataDir, (warehouse) => warehouse.commit(all));
 });
 
 const found = async (...argv: string[]) => {

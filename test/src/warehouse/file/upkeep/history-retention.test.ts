@@ -1,19 +1,13 @@
 import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { anOrganization } from "../../../../support/fake-data.ts";
 import { createFakeService } from "../../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
+import { startSyncRig } from "../../../../support/sync-rig.ts";
 
 test("archive files and old versions older than configured are removed, younger ones stay", async () => {
   const service = createFakeService(anOrganization(2));
-  rig = await startSyncRig(service, {
+  const rig = await startSyncRig(service, {
     DUCKMIRROR_ARCHIVE_RETENTION_DAYS: "30",
     DUCKMIRROR_HISTORY_RETENTION_DAYS: "30",
   });

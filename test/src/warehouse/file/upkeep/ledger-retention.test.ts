@@ -1,5 +1,5 @@
 // Retention of the ledger: what it removes, what it keeps whatever its age, and sums that do not fall.
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { sqlText } from "../../../../../src/warehouse/duckdb/sql-files.ts";
 import { pruneLedger } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
 import { allChanges, applyChanges } from "../../../../support/feed.ts";
@@ -123,7 +123,6 @@ test("the last reading of each kind stays, however old", async () => {
 
 test("the change feed keeps its numbers; what is removed has no values there, and a reader skips it", async () => {
   const warehouse = await aWarehouse();
-  onTestFinished(() => warehouse.close());
   const reading = (day: number) => ({
     capturedAt: T0 + day * DAY_MS,
     limit: 10,

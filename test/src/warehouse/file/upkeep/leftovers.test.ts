@@ -2,10 +2,9 @@
 import { existsSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { systemClock } from "../../../../../src/core/clock.ts";
 import { removeOldCopies, removeOutdated } from "../../../../../src/warehouse/file/upkeep/history-retention.ts";
-import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+import { aWarehouse } from "../../builders.ts";
 import { tempDir } from "../../temp-dir.ts";
 
 const DAY_MS = 86_400_000;
@@ -58,8 +57,7 @@ test("what killed writers left is gone when the next one has the lock", async ()
     writeFileSync(join(state, folder, "left"), "x".repeat(1000));
   }
   writeFileSync(join(dataDir, ".warehouse.duckdb.new"), "half a snapshot");
-  const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await warehouse.close();
+  await (await aWarehouse(dataDir)).close();
   expect(readdirSync(state).filter((name) => name === "tmp" || name.startsWith("new-"))).toEqual([]);
   expect(readdirSync(dataDir)).toEqual(["state"]);
 });

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
-import { rigForFile, seriousFindings } from "./page-rig.ts";
+import { aProfile, rigForFile, seriousFindings } from "./page-rig.ts";
 
 let sent: unknown[] = [];
 
@@ -15,9 +15,7 @@ const sendFeedback = async (feedback: unknown) => {
   sent.push(feedback);
   return { receipt: {}, credits: 1 };
 };
-const server = await rig.serve({
-  profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, sendFeedback }],
-});
+const server = await rig.serve({ profiles: [aProfile(mirror.snapshot, { sendFeedback })] });
 
 const editor = (page: Page) => page.locator(".editor .cm-content");
 

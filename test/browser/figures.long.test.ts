@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
-import { rigForFile } from "./page-rig.ts";
+import { aProfile, rigForFile } from "./page-rig.ts";
 
 const accounts = 2 + randomInt(12);
 const mirror = await mirrorForFile(accounts);
@@ -24,7 +24,7 @@ const sql = async (text: string): Promise<number> => {
 const numberIn = (text: string | null): number => Number(/[\d,]+(\.\d+)?/.exec(text ?? "")?.[0].replaceAll(",", ""));
 
 test("ten figures are what SQL says", async () => {
-  const { url } = await rig.serve({ profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300 }] });
+  const { url } = await rig.serve({ profiles: [aProfile(mirror.snapshot)] });
   const { page } = await rig.open(url);
   const shown = async (path: string, selector: string, at = 0) => {
     await page.goto(`${url}${path}`);

@@ -1,5 +1,5 @@
 // A served mirror in a browser: the built page over a server in this process, so that tests can stand in for the worker.
-import { readFileSync } from "node:fs";
+import { copyFileSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,6 +8,8 @@ import { afterAll, expect, inject } from "vitest";
 import { z } from "zod";
 import { type RunningServer, startServer } from "../../src/server/app.ts";
 import type { ServerOptions } from "../../src/server/http/server-context.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { afterTest } from "../support/after-test.ts";
 import { serving } from "../support/served.ts";
 import { startBrowser } from "./chromium.ts";
@@ -25,14 +27,32 @@ export interface OpenPage {
   readonly complaints: readonly string[];
 }
 
+interface Look {
+  readonly width?: number;
+  readonly dark?: boolean;
+  /** Waits until every figure is there. */
+  readonly settled?: boolean;
+  /** A part that comes late moves the others. */
+  readonly moves?: boolean;
+}
+
+export type Served = Partial<ServerOptions> & Pick<ServerOptions, "profiles">;
+export type Profile = ServerOptions["profiles"][number];
+
+export const aProfile = (snapshot: string, more: Partial<Profile> = {}): Profile => ({
+  name: "default",
+  snapshot,
+  ratePerMinute: 300,
+  ...more,
+});
+
 export interface PageRig {
   readonly browser: Browser;
-  serve(options: Partial<ServerOptions> & Pick<ServerOptions, "profiles">): Promise<RunningServer>;
-  /** Opens an address in a context of its own that ends with the test, with a server key if one is given. `settled`: waits until every figure is there. */
-  open(
-    url: string,
-    look?: { width?: number; height?: number; dark?: boolean; settled?: boolean; key?: string },
-  ): Promise<OpenPage>;
+  serve(options: Served): Promise<RunningServer>;
+  /** Opens an address in a context of its own that ends with the test. */
+  open(url: string, look?: Look): Promise<OpenPage>;
+  /** Opens an address narrow and light, then wide and dark: both must pass `check` and be well drawn. Returns the second. */
+  openBoth(url: string, check: (page: Page) => unknown, look?: Pick<Look, "settled" | "moves">): Promise<OpenPage>;
 }
 
 /** A rig for the tests of a file; closed after the last. */
@@ -44,40 +64,54 @@ export const rigForFile = async (): Promise<PageRig> => {
     await browser.close();
     for (const server of servers) await server.close();
   });
+  const open: PageRig["open"] = async (url, { width = 1280, dark = false, settled = true } = {}) => {
+    const context = await browser.newContext({
+      viewport: { width, height: 900 },
+      colorScheme: dark ? "dark" : "light",
+      reducedMotion: "reduce",
+      timezoneId: "UTC",
+    });
+    afterTest(() => context.close());
+    const page = await context.newPage();
+    const complaints: string[] = [];
+    page.on("console", (message) => {
+      if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => complaints.push(String(error)));
+    await page.goto(url);
+    if (settled) await page.locator("#content[data-complete]").waitFor();
+    return { page, complaints };
+  };
   return {
     browser,
     serve: async (options) => {
-      const server = await startServer(
-        {
-          ...serving(),
-          pageFolder,
-          ...options,
-        },
-        { host: "127.0.0.1", port: 0 },
-      );
+      const server = await startServer({ ...serving(), pageFolder, ...options }, { host: "127.0.0.1", port: 0 });
       servers.push(server);
       return server;
     },
-    open: async (url, { width = 1280, height = 900, dark = false, settled = true, key } = {}) => {
-      const context = await browser.newContext({
-        viewport: { width, height },
-        colorScheme: dark ? "dark" : "light",
-        reducedMotion: "reduce",
-        timezoneId: "UTC",
-        ...(key === undefined ? {} : { extraHTTPHeaders: { authorization: `Bearer ${key}` } }),
-      });
-      afterTest(() => context.close());
-      const page = await context.newPage();
-      const complaints: string[] = [];
-      page.on("console", (message) => {
-        if (["error", "warning"].includes(message.type())) complaints.push(message.text());
-      });
-      page.on("pageerror", (error) => complaints.push(String(error)));
-      await page.goto(url);
-      if (settled) await page.locator("#content[data-complete]").waitFor();
-      return { page, complaints };
+    open,
+    openBoth: async (url, check, look = {}) => {
+      const narrow = await open(url, { ...look, width: 360 });
+      await check(narrow.page);
+      await expectWellDrawn(narrow, `${url}, narrow and light`, look.moves);
+      await narrow.page.context().close();
+      const wide = await open(url, { ...look, dark: true });
+      await check(wide.page);
+      await expectWellDrawn(wide, `${url}, wide and dark`, look.moves);
+      return wide;
     },
   };
+};
+
+/** The published file after some statements, as a snapshot of its own. */
+export const snapshotAfter = async (snapshot: string, ...statements: readonly string[]): Promise<string> => {
+  const file = join(tempDir(), "warehouse.duckdb");
+  copyFileSync(snapshot, file);
+  const database = await openDatabase(file, { threads: 2 });
+  for (const sql of statements) await database.run(sql);
+  await database.flushWal();
+  await database.close();
+  return file;
 };
 
 /** Accessibility rules that are broken seriously, with the elements that break them. */
@@ -109,3 +143,12 @@ export const layoutShift = async (page: Page): Promise<number> =>
       requestAnimationFrame(() => requestAnimationFrame(() => resolve(sum)));
     })`),
   );
+
+/** Accessible, still, no wider than the window, and without a complaint of the browser's but one about a missing mirror. */
+export const expectWellDrawn = async ({ page, complaints }: OpenPage, where: string, moves = false): Promise<void> => {
+  if (!moves) expect.soft(await layoutShift(page), where).toBeLessThanOrEqual(0.02);
+  await expectNoSidewaysScroll(page);
+  expect.soft(await seriousFindings(page), where).toEqual([]);
+  const others = complaints.filter((text) => !text.includes("503"));
+  expect.soft(others, where).toEqual([]);
+};

@@ -1,7 +1,8 @@
-// What the overview says when things are not as they should be: no mirror, a first sync, no credits, differences, a failed list.
+// Every state of a mirror in a real browser, narrow and light, wide and dark: what the page says first, and that it is well
+// drawn. Then a real first sync, which the page follows.
 
-import { copyFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { syncJob } from "../../jobs/sync.ts";
@@ -12,25 +13,28 @@ import type { RequestedSync, SyncTriggers } from "../../src/core/report/triggers
 import { Secret } from "../../src/core/secret.ts";
 import { readProgress } from "../../src/core/state/progress-file.ts";
 import { startSandbox } from "../../src/sandbox/sandbox.ts";
-import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { configOf } from "../support/given-config.ts";
-import { expectNoSidewaysScroll, layoutShift, type OpenPage, rigForFile, seriousFindings } from "./page-rig.ts";
+import { aProfile, type Profile, rigForFile, type Served, snapshotAfter } from "./page-rig.ts";
 
-const mirror = await mirrorForFile(3);
+const mirror = await mirrorForFile(8);
+await mirror.sandbox.evolve(20);
+await mirror.sync();
+const publicMirror = await mirrorForFile(3, {}, "public");
 const rig = await rigForFile();
 
-/** The published file after some statements, as a snapshot of its own. */
-const snapshotAfter = async (...statements: readonly string[]): Promise<string> => {
-  const file = join(tempDir(), "warehouse.duckdb");
-  copyFileSync(mirror.snapshot, file);
-  const database = await openDatabase(file, { threads: 1 });
-  for (const sql of statements) await database.run(sql);
-  await database.flushWal();
-  await database.close();
-  return file;
-};
+interface State {
+  readonly name: string;
+  readonly served: () => Promise<Served>;
+  /** What its first screen says. */
+  readonly says: RegExp;
+  /** What else it shows. */
+  readonly shows?: (page: Page) => Promise<unknown>;
+  /** What a click leads to. */
+  readonly leads?: (page: Page) => Promise<unknown>;
+  readonly paths?: readonly string[];
+}
 
 const triggers = (more: Partial<SyncTriggers> = {}): SyncTriggers => ({
   start: async () => ({ runId: "run-1", joined: false }),
@@ -39,83 +43,54 @@ const triggers = (more: Partial<SyncTriggers> = {}): SyncTriggers => ({
   ...more,
 });
 
-const isWell = async ({ page, complaints }: OpenPage) => {
-  expect.soft(await seriousFindings(page)).toEqual([]);
-  expect.soft(await layoutShift(page)).toBeLessThanOrEqual(0.02);
-  await expectNoSidewaysScroll(page);
-  expect.soft(complaints.filter((text) => !text.includes("503"))).toEqual([]);
-};
+/** The mirror after some statements, with a worker. */
+const after = (
+  statements: readonly string[],
+  more: Partial<Profile> = {},
+  worker: Pick<Served, "triggers"> = { triggers: triggers() },
+) => ({
+  served: async () => ({
+    profiles: [aProfile(await snapshotAfter(mirror.snapshot, ...statements), more)],
+    ...worker,
+  }),
+});
 
-const open = async (snapshot: string, width = 1280, withTriggers: SyncTriggers | null = triggers()) => {
-  const { url } = await rig.serve({
-    profiles: [{ name: "default", snapshot, ratePerMinute: 300 }],
-    ...(withTriggers === null ? {} : { triggers: withTriggers }),
-  });
-  return rig.open(url, { width });
-};
+/** No mirror yet. */
+const before = (more: Partial<Profile> = {}, worker: Pick<Served, "triggers"> = { triggers: triggers() }) => ({
+  served: async () => ({ profiles: [aProfile(join(tempDir(), "warehouse.duckdb"), more)], ...worker }),
+});
 
-const OUT = [
-  'UPDATE main.usage_snapshots SET remaining = 0, used = "limit", resets_at = now() + INTERVAL 3 DAY',
-  "DELETE FROM sync.stream_state WHERE stream IN ('signals', 'filings')",
+const aRun = (mode: string, status: string, summary: string, error: string) =>
+  `INSERT INTO sync.runs (run_id, mode, status, started_at, finished_at, forecast, summary, error)
+   VALUES ('run-9', '${mode}', '${status}', now(), now() + INTERVAL 1 SECOND, '{"requests":3}', '${summary}', '${error}')`;
+
+/** A contact two million times, with ids of their own. */
+const TWO_MILLION = `INSERT INTO contacts SELECT c.* REPLACE (c.id || '-' || i AS id)
+  FROM (SELECT * FROM contacts ORDER BY id LIMIT 1) c, range(2000000) t(i)`;
+
+const LISTS = [
+  "contacts",
+  "signals",
+  "accounts",
+  "companies",
+  "news_articles",
+  "job_openings",
+  "earnings_calls",
+  "filings",
 ];
 
-test("out of credits: never green, until when, no sync to start, and a click leads to why a table is incomplete", async () => {
-  const opened = await open(await snapshotAfter(...OUT), 360);
-  const { page } = opened;
-  const verdict = page.locator("#verdict");
-  expect(await verdict.textContent()).toMatch(/^Out of credits until .*incomplete: .*signals/);
-  expect(await verdict.getAttribute("data-level")).not.toBe("good");
-  expect(await page.locator("#credits-left").getAttribute("class")).toContain("bad");
-  expect(await page.locator("#credits-forecast").textContent()).not.toContain("At this pace");
-  expect(await page.getByRole("button", { name: "Sync now" }).isDisabled()).toBe(true);
-  await isWell(opened);
-  await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).click();
-  await page.getByText(/^Why it is not complete: .+/).waitFor();
-});
+const READING = {
+  stream: "accounts",
+  state: "reading",
+  requests: 5,
+  credits: 5,
+  rows: 500,
+  pages_done: 5,
+  pages_total: 20,
+};
 
-test("before the first sync: three steps with their price, a button, and no error", async () => {
-  const missing = join(tempDir(), "warehouse.duckdb");
-  const opened = await open(missing, 360);
-  await opened.page.locator("#first-visit").getByText("1 credit.").waitFor();
-  await opened.page.getByRole("button", { name: "Start the first sync" }).waitFor();
-  expect(await opened.page.getByRole("alert").count()).toBe(0);
-  await isWell(opened);
-});
-
-test("during the first sync: its share, credits and the time left", async () => {
-  const missing = join(tempDir(), "warehouse.duckdb");
-  const started_at = Date.now() - 60_000;
-  const stream = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 10 };
-  const run: RequestedSync = {
-    runId: "run-1",
-    state: "running",
-    profile: "default",
-    askedAt: started_at,
-    report: null,
-    error: null,
-    dueAt: null,
-    progress: {
-      run_id: "run-1",
-      started_at,
-      heartbeat_at: Date.now() + 3_600_000,
-      requests: 5,
-      credits: 5,
-      rows: 500,
-      waiting: null,
-      streams: [{ ...stream, stream: "accounts" }],
-    },
-  };
-  const opened = await open(missing, 1280, triggers({ active: async () => [run], find: async () => run }));
-  const under = opened.page.locator("#active");
-  await expect
-    .poll(() => under.textContent())
-    .toMatch(/50% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
-  await expect.poll(() => under.textContent()).toContain("reading accounts");
-  await isWell(opened);
-});
-
-/** What a sync of another process notes on the data directory. */
-const underWay = (streams: SyncProgress["streams"]) => async (): Promise<SyncProgress> => ({
+/** What a sync of another process notes in the data directory. */
+const progress = async (): Promise<SyncProgress> => ({
   run_id: "run-1",
   started_at: Date.now() - 60_000,
   heartbeat_at: Date.now(),
@@ -123,30 +98,174 @@ const underWay = (streams: SyncProgress["streams"]) => async (): Promise<SyncPro
   credits: 5,
   rows: 500,
   waiting: { why: "rate", until: Date.now() + 30_000 },
-  streams,
+  streams: [READING],
 });
-const READING = { state: "reading", requests: 5, credits: 5, rows: 500, pages_done: 5, pages_total: 20 };
 
-test("a first sync of another process: share, credits, lists that fill", async () => {
-  const snapshot = join(tempDir(), "warehouse.duckdb");
-  const plan = async () => ({
-    requests: 42,
-    at_least: true,
-    unknown: ["signals", "contacts"],
-    streams: [],
-    content: [],
-  });
-  const progress = underWay([{ ...READING, stream: "accounts" }]);
-  const { url } = await rig.serve({ profiles: [{ name: "acme", snapshot, ratePerMinute: 300, plan, progress }] });
-  const opened = await rig.open(url, { width: 360 });
-  const card = opened.page.locator("#other-sync");
-  await expect
-    .poll(() => card.textContent())
-    .toMatch(/25% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/);
-  expect(await card.textContent()).toMatch(/waits for the rate limit until/);
-  expect(await card.locator("tbody tr").textContent()).toBe("accounts50055 of 20being read");
-  await opened.page.locator(".top").getByText("acme").waitFor();
-  await isWell(opened);
+const ownSync: RequestedSync = {
+  runId: "run-1",
+  state: "running",
+  profile: "default",
+  askedAt: Date.now() - 60_000,
+  report: null,
+  error: null,
+  dueAt: null,
+  progress: {
+    ...(await progress()),
+    heartbeat_at: Date.now() + 3_600_000,
+    waiting: null,
+    streams: [{ ...READING, pages_total: 10 }],
+  },
+};
+
+const STATES: readonly State[] = [
+  { name: "complete", ...after([]), says: /Complete and current as of .*Credits last until the reset/ },
+  { name: "empty", ...after(LISTS.map((list) => `DELETE FROM main.${list}`)), says: /Complete and current/ },
+  { name: "running", ...after([], { progress }, {}), says: /Complete and current/ },
+  {
+    name: "unconfirmed",
+    ...after([
+      "UPDATE sync.stream_state SET unconfirmed = 12, unconfirmed_because = 'the service counts 12 rows more' WHERE stream = 'contacts'",
+    ]),
+    says: /is incomplete: contacts/,
+  },
+  {
+    name: "a failed list, a failed check and a failed run: bad, each with its reason",
+    ...after([
+      aRun("incremental", "failed", "{}", "SERVICE_UNREACHABLE"),
+      "UPDATE sync.stream_state SET status = 'failed', error = 'HTTP 403' WHERE stream = 'contacts'",
+      "INSERT INTO sync.checks VALUES ('too-high', 'error', 'failed', 3, NULL, 'run-1', now())",
+    ]),
+    says: /The last run failed \(SERVICE_UNREACHABLE\)/,
+    shows: async (page) => {
+      expect(await page.locator("#verdict").getAttribute("data-level")).toBe("bad");
+      await page.locator("#attention li", { hasText: "contacts" }).getByText("failed", { exact: true }).waitFor();
+      expect(await page.locator("#attention li", { hasText: "too-high" }).textContent()).toContain("3 rows");
+    },
+  },
+  {
+    name: "refused token",
+    served: async () => ({
+      profiles: [
+        aProfile(await snapshotAfter(mirror.snapshot, aRun("incremental", "failed", "{}", "CREDENTIALS_REFUSED"))),
+      ],
+      triggers: triggers(),
+      unable: () => [
+        {
+          profile: "default",
+          code: "CREDENTIALS_REFUSED",
+          message: "The service refused the token.",
+          hint: "Set one.",
+        },
+      ],
+    }),
+    says: /cannot sync this profile: The service refused the token\..*Set one\./s,
+  },
+  {
+    name: "out of credits: never green, until when, no sync to start, and a click leads to why a table is incomplete",
+    ...after([
+      'UPDATE main.usage_snapshots SET remaining = 0, used = "limit", resets_at = now() + INTERVAL 3 DAY',
+      "DELETE FROM sync.stream_state WHERE stream IN ('signals', 'filings')",
+    ]),
+    says: /Out of credits until .*incomplete: .*signals/,
+    shows: async (page) => {
+      expect(await page.locator("#verdict").getAttribute("data-level")).not.toBe("good");
+      expect(await page.locator("#credits-left").getAttribute("class")).toContain("bad");
+      expect(await page.locator("#credits-forecast").textContent()).not.toContain("At this pace");
+      expect(await page.getByRole("button", { name: "Sync now" }).isDisabled()).toBe(true);
+    },
+    leads: async (page) => {
+      await page.locator("#attention").getByRole("link", { name: "signals", exact: true }).click();
+      await page.getByText(/^Why it is not complete: .+/).waitFor();
+    },
+  },
+  {
+    name: "public tier",
+    served: async () => ({ profiles: [aProfile(publicMirror.snapshot)] }),
+    says: /Complete and current|incomplete/,
+    paths: ["/", "/accounts", "/tables"],
+  },
+  {
+    name: "ten organizations",
+    served: async () => ({
+      profiles: Array.from({ length: 10 }, (_, at) => aProfile(mirror.snapshot, { name: `organization-${at + 1}` })),
+    }),
+    says: /Complete and current/,
+  },
+  {
+    name: "two million rows",
+    ...after([TWO_MILLION]),
+    says: /Complete and current/,
+    paths: ["/", "/tables", "/tables/contacts", "/accounts"],
+  },
+  {
+    name: "before the first sync: three steps with their price, a button, and no error",
+    ...before(),
+    says: /1 credit\./,
+    shows: async (page) => {
+      await page.getByRole("button", { name: "Start the first sync" }).waitFor();
+      expect(await page.getByRole("alert").count()).toBe(0);
+    },
+  },
+  {
+    name: "during the first sync: its share, credits and the time left",
+    ...before({}, { triggers: triggers({ active: async () => [ownSync], find: async () => ownSync }) }),
+    says: /50% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/,
+    shows: async (page) => expect(await page.locator("#active").textContent()).toContain("reading accounts"),
+  },
+  {
+    name: "a first sync of another process: share, credits, lists that fill",
+    ...before({ name: "acme", progress }, {}),
+    says: /The first sync is running.*25% of the known pages, 500 rows, 5 credits so far; about \d+\w+ left/,
+    shows: async (page) => {
+      expect(await page.locator("#other-sync").textContent()).toMatch(/waits for the rate limit until/);
+      expect(await page.locator("#other-sync tbody tr").textContent()).toBe("accounts50055 of 20being read");
+      await page.locator(".top").getByText("acme").waitFor();
+    },
+  },
+  {
+    name: "early results of a first mirror",
+    ...after(["DELETE FROM sync.stream_state"], { progress }, {}),
+    says: /They are unconfirmed/,
+  },
+  {
+    name: "an alert rule that does not work needs attention, and the settings show every rule",
+    ...after([], {
+      alerts: async () => [
+        { sent: 4, failed: 2, waiting: 1, dead: 0, name: "new-funding", works: true },
+        { sent: 4, failed: 2, waiting: 1, dead: 0, name: "old-data", works: false },
+      ],
+    }),
+    says: /old-data.*the rule does not work/,
+    leads: async (page) => {
+      await page.locator("#attention li", { hasText: "old-data" }).getByRole("link").click();
+      await expect.poll(() => page.locator("#alerts tbody tr").first().textContent()).toBe("new-fundingworks4102");
+    },
+  },
+  {
+    name: "a verification that found differences is amber everywhere, with their number",
+    ...after([aRun("verify", "done", '{"differences":291}', "VERIFY_DIFFERS")]),
+    says: /The last verification found 291 differences\./,
+    shows: async (page) => expect(await page.locator("#verdict").getAttribute("data-level")).toBe("warning"),
+    leads: async (page) => {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Runs" }).click();
+      const row = page.locator("#runs tbody tr").first();
+      expect(await row.textContent()).toContain("found differences 291 differences");
+      expect(await row.locator(".badge").getAttribute("class")).toContain("warn");
+      expect(await page.locator(".timeline button").last().getAttribute("class")).toBe("warn");
+    },
+  },
+];
+
+test.each(STATES)("$name", async ({ served, says, shows, leads, paths = ["/"] }) => {
+  const { url } = await rig.serve(await served());
+  for (const path of paths) {
+    const { page } = await rig.openBoth(`${url}${path}`, async (page) => {
+      if (path !== "/") return;
+      await expect.poll(() => page.locator("#content").textContent()).toMatch(says);
+      await shows?.(page);
+    });
+    await leads?.(page);
+  }
 });
 
 test("the page follows a real first sync that runs beside the server, from nothing to its early results", async () => {
@@ -163,18 +282,16 @@ test("the page follows a real first sync that runs beside the server, from nothi
   const stop = new AbortController();
   const never = new AbortController().signal;
   const context = { clock: systemClock, random: Math.random, emit: () => undefined, version: "0.0.0" };
-  const request = {};
   const token = new Secret(sandbox.token);
   const plan = async (withContent: readonly string[]) =>
-    planJson(await planSnapshotJob(config, { ...request, withContent }, systemClock));
-  const progress = () => readProgress(dataDir, Date.now());
+    planJson(await planSnapshotJob(config, { withContent }, systemClock));
   const snapshot = join(dataDir, "warehouse.duckdb");
-  const { url } = await rig.serve({ profiles: [{ name: "default", snapshot, ratePerMinute: 10, plan, progress }] });
-  const { page } = await rig.open(url);
+  const profile = aProfile(snapshot, { plan, progress: () => readProgress(dataDir, Date.now()) });
+  const { page } = await rig.open((await rig.serve({ profiles: [profile] })).url);
   expect(await page.locator("#first-price").textContent()).toMatch(
     /At least \d+ credits?: how long .*accounts.* not known yet/,
   );
-  const syncing = syncJob(config, request, { ...context, signal: stop.signal, hardSignal: never, token });
+  const syncing = syncJob(config, {}, { ...context, signal: stop.signal, hardSignal: never, token });
   await expect.poll(() => page.locator("#other-sync").count()).toBe(1);
   await expect.poll(() => page.locator("#other-sync tbody").textContent()).toMatch(/accounts\d+/);
   await page.getByText("They are unconfirmed").waitFor();
@@ -184,59 +301,4 @@ test("the page follows a real first sync that runs beside the server, from nothi
   await syncing;
   await expect.poll(() => page.locator("#other-sync").count()).toBe(0);
   await sandbox.close();
-});
-
-test("early results of a first mirror are said to be unconfirmed", async () => {
-  const snapshot = await snapshotAfter("DELETE FROM sync.stream_state");
-  const progress = underWay([{ ...READING, stream: "accounts" }]);
-  const { url } = await rig.serve({ profiles: [{ name: "default", snapshot, ratePerMinute: 300, progress }] });
-  const opened = await rig.open(url);
-  await opened.page.getByText("They are unconfirmed").waitFor();
-  await isWell(opened);
-});
-
-test("an alert rule that does not work needs attention, and the settings show every rule", async () => {
-  const figures = { sent: 4, failed: 2, waiting: 1, dead: 0 };
-  const alerts = async () => [
-    { ...figures, name: "new-funding", works: true },
-    { ...figures, name: "old-data", works: false },
-  ];
-  const { url } = await rig.serve({
-    profiles: [{ name: "default", snapshot: mirror.snapshot, ratePerMinute: 300, alerts }],
-  });
-  const opened = await rig.open(url);
-  const point = opened.page.locator("#attention li", { hasText: "old-data" });
-  expect(await point.textContent()).toContain("the rule does not work");
-  await point.getByRole("link").click();
-  await expect.poll(() => opened.page.locator("#alerts tbody tr").first().textContent()).toBe("new-fundingworks4102");
-  await isWell(opened);
-});
-
-test("a verification that found differences is amber everywhere, with their number", async () => {
-  const snapshot = await snapshotAfter(
-    `INSERT INTO sync.runs (run_id, mode, status, started_at, finished_at, forecast, summary, error)
-     VALUES ('check-9', 'verify', 'done', now(), now() + INTERVAL 1 SECOND, '{"requests":3}', '{"differences":291}', 'VERIFY_DIFFERS')`,
-  );
-  const opened = await open(snapshot);
-  const { page } = opened;
-  expect(await page.locator("#verdict").textContent()).toContain("The last verification found 291 differences.");
-  expect(await page.locator("#verdict").getAttribute("data-level")).toBe("warning");
-  await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Runs" }).click();
-  const row = page.locator("#runs tbody tr").first();
-  expect(await row.textContent()).toContain("found differences 291 differences");
-  expect(await row.locator(".badge").getAttribute("class")).toContain("warn");
-  expect(await page.locator(".timeline button").last().getAttribute("class")).toBe("warn");
-  await isWell(opened);
-});
-
-test("a failed list is bad, and the overview names it with the reason, and a check with its rows", async () => {
-  const snapshot = await snapshotAfter(
-    "UPDATE sync.stream_state SET status = 'failed', error = 'HTTP 403' WHERE stream = 'contacts'",
-    "INSERT INTO sync.checks VALUES ('too-high', 'error', 'failed', 3, NULL, 'run-1', now())",
-  );
-  const opened = await open(snapshot, 1280, null);
-  expect(await opened.page.locator("#verdict").getAttribute("data-level")).toBe("bad");
-  await opened.page.locator("#attention li", { hasText: "contacts" }).getByText("failed", { exact: true }).waitFor();
-  expect(await opened.page.locator("#attention li", { hasText: "too-high" }).textContent()).toContain("3 rows");
-  await isWell(opened);
 });

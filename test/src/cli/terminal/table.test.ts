@@ -5,7 +5,7 @@ import displayWidth from "string-width";
 import { describe, expect, test } from "vitest";
 import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { renderTable, right } from "../../../../src/cli/terminal/table.ts";
-import { type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
+import { type StreamReport, type SyncReport, syncReportSchema } from "../../../../src/core/report/sync-report.ts";
 import { aReport, aStreamReport } from "../../../support/reports.ts";
 
 const widest = (text: string) => Math.max(...text.split("\n").map(displayWidth));
@@ -153,6 +153,16 @@ describe("renderSummary", () => {
       expect(text).not.toMatch(/streams failed|Nothing could be fetched/);
     }
     expect(summary({ checks })).toContain("Some streams failed");
+  });
+
+  test("a mirror that could not take every record, or is not proven, is not simply called complete", () => {
+    const done = (more: Partial<StreamReport>) =>
+      summary({ status: "done", streams: [aStreamReport("signals", more)] });
+    expect(done({})).toContain("The mirror is complete.\n");
+    expect(done({ rejected: 3 })).toContain("The mirror is complete but for 3 records in sync.rejects.\n");
+    expect(done({ rejected: 3 })).toContain("signals: some records became no row; table sync.rejects holds them");
+    const open = { rejected: 3, complete: false, unconfirmed: 3 };
+    expect(done(open)).toContain("The mirror is not proven to be complete: unconfirmed, 3 rows.");
   });
 
   test("claims nothing about credits the service never reported", () => {

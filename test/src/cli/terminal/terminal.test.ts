@@ -1,4 +1,4 @@
-// What a terminal shows: questions, live lines, invocations, lookups, and the summary of a run.
+// What a terminal shows: questions, live lines, invocations and lookups.
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
 import pc from "picocolors";
@@ -6,13 +6,8 @@ import { expect, test } from "vitest";
 import { invocationOf } from "../../../../src/cli/start.ts";
 import { lookupLines } from "../../../../src/cli/terminal/lookup-json.ts";
 import { createLiveArea, createLiveProgress } from "../../../../src/cli/terminal/progress.ts";
-import { renderSummary } from "../../../../src/cli/terminal/summary.ts";
 import { createAsker, outputWidth } from "../../../../src/cli/terminal/terminal.ts";
 import { nothingFound } from "../../../../src/sync/lookup/lookup-in-mirror.ts";
-import { afterTest } from "../../../support/after-test.ts";
-import { anOrganization } from "../../../support/fake-data.ts";
-import { createFakeService, type Row } from "../../../support/fake-service.ts";
-import { startSyncRig } from "../../../support/sync-rig.ts";
 import { aPage, at } from "./run-events.ts";
 
 /** Answers the questions one after the other, each when its prompt is there. */
@@ -187,28 +182,6 @@ test("candidates are listed, and the latest call only where there is one", () =>
     'candidate               {"id":7}',
     'candidate               {"id":8}',
   ]);
-});
-
-const textAfter = async (spoil: (signals: Row[]) => void) => {
-  const data = anOrganization(2);
-  spoil(data.signals);
-  const rig = await startSyncRig(createFakeService(data), { DUCKMIRROR_STREAMS: "signals" });
-  afterTest(() => rig.close());
-  return renderSummary((await rig.sync()).report, { columns: 40, outColours: pc.createColors(false) });
-};
-
-test("a mirror that could not take every record is not simply called complete", async () => {
-  const text = await textAfter((signals) => {
-    for (const signal of signals.slice(0, 3)) signal.id = `not-a-number-${signal.id}`;
-  });
-  expect(text).toContain("The mirror is not proven to be complete: unconfirmed, 3 rows.");
-  expect(text).toContain("signals: some records became no row; table sync.rejects holds them with the reason");
-});
-
-test("a mirror that took every record is", async () => {
-  const text = await textAfter(() => undefined);
-  expect(text).toContain("The mirror is complete.\n");
-  expect(text).not.toContain("rejects");
 });
 
 test("the width is what COLUMNS asks for, else the terminal's, and without a terminal nothing is cut", () => {

@@ -27,18 +27,12 @@ const member = (more: Partial<SeenMember>): SeenMember => ({
   ...more,
 });
 
-/** The cells of a table, row by row, without its head. */
-const cellsOf = (table: string) =>
+/** The lines of a table, without its head. */
+const rowsOf = (table: string) =>
   table
     .split("\n")
     .filter((line) => line.startsWith("│"))
-    .slice(1)
-    .map((line) =>
-      line
-        .split("│")
-        .slice(1, -1)
-        .map((cell) => cell.trim()),
-    );
+    .slice(1);
 
 test("a pause is named with its time where it is known, and its name cannot steer the terminal", () => {
   const paused: Pause[] = [
@@ -52,24 +46,16 @@ test("a pause is named with its time where it is known, and its name cannot stee
   expect(pauseName({ kind: "profile", name: "a\u001b[2J" })).not.toContain("\u001b");
 });
 
-test("a queue says whether it is paused, and how long its oldest job waits", () => {
-  const text = renderQueues(
-    fleet({ queues: [queue({}), queue({ name: "deliver", paused: true, oldest_waiting_ms: 90_000 })] }),
-    200,
-  );
-  expect(cellsOf(text)).toEqual([
-    ["sync", "1", "2", "3", "5", ""],
-    ["deliver (paused)", "1", "2", "3", "5", "1m 30s"],
+test("a queue says whether it is paused and how long its oldest job waits, a member for how long it was silent", () => {
+  const queues = [queue({}), queue({ name: "deliver", paused: true, oldest_waiting_ms: 90_000 })];
+  const [first, second] = rowsOf(renderQueues(fleet({ queues }), 200));
+  expect(first).toMatch(/│ sync +│ +1 │ +2 │ +3 │ +5 │ +│/);
+  expect(second).toMatch(/│ deliver \(paused\) │ +1 │ +2 │ +3 │ +5 │ +1m 30s │/);
+  const members = [member({}), member({ pid: 8, silent_ms: 20_000 })];
+  expect(rowsOf(renderMembers(fleet({ members }), 200))).toEqual([
+    expect.stringMatching(/│ +7 │ +2 │.*│ now +│$/),
+    expect.stringMatching(/│ +8 │ +2 │.*│ silent for 20s │$/),
   ]);
-});
-
-test("a member that may be lost says for how long it was silent; without members a sentence says so", () => {
-  const text = renderMembers(fleet({ members: [member({}), member({ pid: 8, silent_ms: 20_000 })] }), 200);
-  expect(cellsOf(text).map((row) => [row[2], row[3], row.at(-1)])).toEqual([
-    ["7", "2", "now"],
-    ["8", "2", "silent for 20s"],
-  ]);
-  expect(renderMembers(fleet({}), 200)).toBe("No worker is registered.\n");
 });
 
 const PATIENCE = { timeout: 30_000 };

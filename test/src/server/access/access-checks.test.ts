@@ -121,7 +121,8 @@ describe("a real server", () => {
     }
     const known = await app.inject({ url: "/v1/accounts", headers: { ...bearer, host: "mirror.example.com" } });
     expect(known.statusCode).toBe(200);
-    expect((await app.inject({ url: "/healthz" })).statusCode).toBe(200);
+    const wrong = { ...HERE, authorization: "Bearer dm_wrong" };
+    expect((await app.inject({ url: "/healthz", headers: wrong })).statusCode).toBe(200);
     expect((await app.inject({ url: "/readyz" })).json()).toEqual({ status: "ready", mirrors: 1, missing: 0 });
   });
 

@@ -163,13 +163,6 @@ describe("who and what", () => {
       { action: "verify", run_id: null, outcome: "SYNCS_NOT_STARTED_HERE" },
     ]);
   });
-
-  test("the page's own numbers, assets, health and metrics have no line", async () => {
-    await serve();
-    const key = await aKey("ann", "read");
-    for (const path of ["/", "/healthz", "/metrics", "/api/status", "/api/runs", "/openapi.json"]) await ask(path, key);
-    expect(await linesOf()).toEqual([]);
-  });
 });
 
 describe("refusals", () => {
@@ -192,13 +185,6 @@ describe("refusals", () => {
     const files = JSON.stringify(await linesOf());
     for (const secret of ["dm_wrong", key]) expect(files).not.toContain(secret);
   });
-
-  test("health needs no key, so a wrong one is not refused there and has no line", async () => {
-    await serve();
-    await aKey("watcher", "metrics");
-    for (const path of ["/healthz", "/readyz"]) expect((await ask(path, "dm_wrong")).status).toBe(200);
-    expect(await linesOf()).toEqual([]);
-  });
 });
 
 test("neither strangers nor keys of a low role can fill the disk: further lines that are alike are counted", async () => {
@@ -208,13 +194,13 @@ test("neither strangers nor keys of a low role can fill the disk: further lines 
   for (let nth = 0; nth < 70; nth++) await post("/api/query", null, { sql: "select 1" });
   for (let nth = 0; nth < 70; nth++) await ask("/v1/accounts", watcher);
   expect(await linesOf()).toHaveLength(120);
-  for (let nth = 0; nth < 605; nth++) await ask("/v1/accounts?page=1", ann);
+  for (let nth = 0; nth < 605; nth++) await ask("/v1/nothing", ann);
   expect(await linesOf()).toHaveLength(720);
   await server.close();
   expect((await linesOf()).slice(-3)).toMatchObject([
     { outcome: "UNAUTHORIZED", unwritten: 10 },
     { actor: "watcher", outcome: "ROLE_TOO_LOW", unwritten: 10 },
-    { actor: "ann", outcome: "ok", unwritten: 5 },
+    { actor: "ann", outcome: "NOT_FOUND", unwritten: 5 },
   ]);
 });
 

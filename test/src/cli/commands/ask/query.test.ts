@@ -113,11 +113,6 @@ describe("failures", () => {
     expect([none.code, none.err]).toEqual([2, expect.stringContaining("it holds no statement")]);
   });
 
-  test("no snapshot yet is said with what to do", async () => {
-    const { code, err } = await cli(["query", "--data-dir", aFolder(), "select 1"]);
-    expect([code, err]).toEqual([2, expect.stringContaining("duckmirror sync")]);
-  });
-
   test("writes and other files are refused", async () => {
     writeFileSync(join(cwd, "secret.txt"), "secret-words");
     for (const sql of [
@@ -134,10 +129,5 @@ describe("failures", () => {
     const { code, out, err } = await query(["--json", "--timeout", "30d", "select count(*) as n from range(30000000)"]);
     expect([code, err]).toEqual([0, ""]);
     expect(JSON.parse(out)).toEqual([{ n: 30_000_000 }]);
-  });
-
-  test("an interruption ends it with exit code 130", async () => {
-    const signal = AbortSignal.abort(new Error("stop"));
-    expect((await query(["select 1"], { signal })).code).toBe(130);
   });
 });

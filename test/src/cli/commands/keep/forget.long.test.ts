@@ -14,8 +14,10 @@ test("forget asks before it erases, prints what it looked through, and says it a
   };
   const [first = "", second = ""] = await idsOf();
 
-  const refused = await run("forget", first);
-  expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("confirm with --yes")]);
+  for (const more of [[], ["--resume"]]) {
+    const refused = await run("forget", first, ...more);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("confirm with --yes")]);
+  }
   expect((await cli(["forget", first], { env, answers: ["no"] })).code).toBe(0);
   expect(await idsOf()).toContain(first);
 

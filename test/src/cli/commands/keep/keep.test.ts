@@ -1,13 +1,10 @@
-// `backup`, `restore` and `forget` as commands.
+// `backup` and `restore` as commands.
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { snapshotPath } from "../../../../../src/core/data-dir.ts";
-import { runQuery } from "../../../../../src/warehouse/read/query.ts";
 import { change } from "../../../../support/change-mirror.ts";
 import { cli } from "../../../../support/cli.ts";
 import { signalsOf, snapshotRows } from "../../../deliver/moving-mirror.ts";
-import { aCheckpoint, aLoad } from "../../../warehouse/checkpoints.ts";
 import { tempDir } from "../../../warehouse/temp-dir.ts";
 
 test("a mirror is backed up to the typed folder and restored from it", async () => {
@@ -41,18 +38,3 @@ test.each(["backup", "restore"])("%s without a folder is a usage error", async (
   const { code, err } = await cli([command], { cwd: tempDir() });
   expect([code, err]).toEqual([2, expect.stringMatching(/target|source/)]);
 });
-
-test.each([[["p_1"]], [["p_1", "--resume"]]])(
-  "forget %j without a terminal needs --yes, and erases nobody",
-  async (args) => {
-    const dataDir = tempDir();
-    await change(dataDir, (warehouse) =>
-      warehouse.commit(aCheckpoint([aLoad("contacts", [{ id: "p_1", accountId: 1 }])])),
-    );
-    const env = { DUCKMIRROR_DATA_DIR: dataDir, DUCKMIRROR_BASE_URL: "https://api.example.com" };
-    const { code, err } = await cli(["forget", ...args], { env });
-    expect([code, err]).toEqual([2, expect.stringContaining("confirm with --yes")]);
-    const sql = "SELECT id FROM contacts";
-    expect((await runQuery({ snapshot: snapshotPath(dataDir), sql })).rows).toEqual([["p_1"]]);
-  },
-);

@@ -44,19 +44,12 @@ test.each([
   ["no token", "TOKEN_MISSING", { DUCKMIRROR_TOKEN: "" }],
   ["a token command that fails", "TOKEN_COMMAND_FAILED", { DUCKMIRROR_TOKEN: "", DUCKMIRROR_TOKEN_COMMAND: "exit 3" }],
   ["an address without encryption", "TOKEN_OVER_PLAIN_HTTP", { DUCKMIRROR_BASE_URL: "http://api.example" }],
+  ["a data directory that cannot be written", "DATA_DIR_UNWRITABLE", { DUCKMIRROR_DATA_DIR: "/dev/null/data" }],
   ["a key of hashed fields that is missing", "CONFIG_INVALID", { DUCKMIRROR_HASH_FIELDS: "contacts.email" }],
 ])("with %s it ends with %s before it is ready", async (_, code, more) => {
   const run = await refused(settings(aFolder(), more));
   expect([run.code, run.err]).toEqual([2, expect.stringContaining(`error ${code}:`)]);
   expect(run.err).not.toContain("ready");
-});
-
-test("with a data directory that cannot be written it ends with exit code 2", async () => {
-  const folder = aFolder();
-  writeFileSync(join(folder, "data"), "a file");
-  const env = settings(folder);
-  const run = await refused(env);
-  expect([run.code, run.err]).toEqual([2, expect.stringContaining("error DATA_DIR_UNWRITABLE:")]);
 });
 
 test.each(["fetch", "load", "all"])("--role %s is refused, with what to do instead", async (role) => {

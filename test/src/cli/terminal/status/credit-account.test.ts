@@ -45,48 +45,38 @@ test("for programs the share of free blocks has three digits", () => {
   expect(diskJson(usage({}), 0.12345)).toMatchObject({ snapshot_free_share: 0.123, archive_growth: null });
 });
 
-const figure = (more: Partial<DeliveryFigures>): DeliveryFigures => ({
-  name: "lake",
-  kind: "parquet",
-  state: "up to date",
-  change: 7,
-  behindMs: 0,
-  deliveredAt: 1,
-  lastMs: 20,
-  leftOut: [],
-  failing: null,
-  ...more,
-});
-const shown = (...figures: DeliveryFigures[]) =>
-  deliveryLines(
-    figures,
-    200,
-    (ms) => (ms === null ? "never" : `${ms} ago`),
-    (text) => `!${text.trim()}!`,
-  ).join("\n");
+const FIGURE: DeliveryFigures = {
+  ...{ name: "failing", kind: "parquet", state: "up to date", change: 7, behindMs: 0, deliveredAt: 1, lastMs: 20 },
+  ...{ leftOut: [], failing: null },
+};
 const failing = { code: "DESTINATION_AWAY", since: 3, at: 9, attempts: 4, givenUp: false };
 
+test.each<[string, Partial<DeliveryFigures>, RegExp]>([
+  [
+    "at the newest change is not behind, nor red whatever it is called",
+    {},
+    /│ failing +│ parquet │ up to date │ no +│ 1 ago/,
+  ],
+  ["behind says by how much", { behindMs: 90_000, state: "behind" }, /│ behind │ 1m 30s │/],
+  ["that holds nothing is not compared", { behindMs: null, deliveredAt: null, state: "never delivered" }, /│ +│ never/],
+  [
+    "that failed once has the code with its time",
+    { state: "failing", failing: { ...failing, attempts: 1 } },
+    /!failing: DESTINATION_AWAY, 9 ago!/,
+  ],
+  [
+    "that was given up says how often and since when",
+    { state: "given up", failing },
+    /!given up: DESTINATION_AWAY, 4 times since 3 ago!/,
+  ],
+])("a destination %s", (_, more, line) => {
+  const ago = (ms: number | null) => (ms === null ? "never" : `${ms} ago`);
+  const lines = deliveryLines([{ ...FIGURE, ...more }], 200, ago, (text) => `!${text.trim()}!`);
+  expect(lines.join("\n")).toMatch(line);
+});
+
 test("without destinations there is no table", () => {
-  expect(shown()).toBe("");
-});
-
-test("a destination at the newest change is not behind, one that holds nothing is not compared", () => {
-  expect(shown(figure({}))).toMatch(/│ lake +│ parquet │ up to date │ no +│ 1 ago/);
-  expect(shown(figure({ behindMs: 90_000, state: "behind" }))).toMatch(/│ behind │ 1m 30s │/);
-  expect(shown(figure({ behindMs: null, deliveredAt: null, state: "never delivered" }))).toMatch(
-    /│ never delivered │ +│ never/,
-  );
-});
-
-test("a failure has its code: once with its time, then how often and since when", () => {
-  expect(shown(figure({ state: "failing", failing: { ...failing, attempts: 1 } }))).toContain(
-    "!failing: DESTINATION_AWAY, 9 ago!",
-  );
-  expect(shown(figure({ state: "given up", failing }))).toContain("!given up: DESTINATION_AWAY, 4 times since 3 ago!");
-});
-
-test("only a failing state is red, whatever a destination is called", () => {
-  expect(shown(figure({ name: "failing" }))).not.toContain("!");
+  expect(deliveryLines([], 200, String, String)).toEqual([]);
 });
 
 // How well the last syncs were foreseen, in `status`.

@@ -1,16 +1,14 @@
-// The program as a process: streams, exit codes, signals, file modes.
+// The built program as a process: streams, exit codes, signals, file modes.
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, inject, test } from "vitest";
 import { z } from "zod";
-import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { readOutput } from "../../support/child-output.ts";
-import { aFolder } from "../../support/cli.ts";
+import { openDatabase } from "../../src/warehouse/duckdb/database.ts";
+import { readOutput } from "../support/child-output.ts";
+import { aFolder } from "../support/cli.ts";
 
-const main = fileURLToPath(new URL("../../../src/cli/main.ts", import.meta.url));
 const children: ChildProcess[] = [];
 afterEach(() => {
   for (const child of children.splice(0)) child.kill("SIGKILL");
@@ -23,7 +21,7 @@ const launch = (
   node: readonly string[] = [],
 ) => {
   const { PATH = "" } = process.env;
-  const child = spawn(process.execPath, ["--import", import.meta.resolve("tsx"), ...node, main, ...argv], {
+  const child = spawn(process.execPath, [...node, inject("builtCli"), ...argv], {
     cwd,
     env: { PATH, ...env },
     stdio: ["pipe", "pipe", "pipe"],
@@ -35,7 +33,7 @@ const launch = (
 test("a Node that is too old is refused in one sentence, before the program is loaded", async () => {
   const lowest = z
     .object({ engines: z.object({ node: z.string() }) })
-    .parse(JSON.parse(readFileSync(new URL("../../../package.json", import.meta.url), "utf8"))).engines.node;
+    .parse(JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"))).engines.node;
   expect(lowest).toMatch(/^>=20\.18\./);
   const at = (version: string, option: string) => {
     const fake = `Object.defineProperty(process.versions, "node", { value: "${version}" })`;

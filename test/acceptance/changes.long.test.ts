@@ -1,9 +1,7 @@
 // Changes at the service reach the mirror: with --full all of them, without it those an incremental sync promises.
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
-import { forFile } from "../support/for-file.ts";
-import { syncWell } from "./built-cli.ts";
+import { aSandbox, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -12,7 +10,7 @@ import { isNoFullText, trackedDifferences } from "./tracked.ts";
 const dataDir = tempFolder();
 const snapshot = join(dataDir, "warehouse.duckdb");
 
-const sandbox = await forFile(startSandbox({ seed: 21, accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 21, accounts: 25 });
 await syncWell(sandbox, dataDir);
 
 test("an incremental sync brings accounts, contacts and signals up to date, deletes included", async () => {

@@ -1,38 +1,16 @@
 // Compares the published snapshot with what a service says, row for row and field for field, in both directions.
 // Knows of the mirror only what a reader of the file sees: tables, column names and types.
-import { isLosslessNumber, parse, parseNumberAndBigInt } from "lossless-json";
 import { runQuery } from "../../src/warehouse/read/query.ts";
+import { canonical, canonicalText } from "../second-server/json-text.ts";
+import { microsOf } from "../second-server/times.ts";
 import type { ApiTable, ApiTables } from "./service-reader.ts";
 
 const columnName = (field: string): string => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** ISO 8601 date or time as microseconds since the epoch; a date is midnight UTC. */
-const micros = (text: string): bigint => {
-  const match = /^(\d{4}-\d\d-\d\d)(?:T(\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?(Z|[+-]\d\d:\d\d))?$/.exec(text);
-  if (match === null) throw new Error(`${text} is not a time`);
-  const [, day, time = "00:00:00", fraction = "", zone = "Z"] = match;
-  return BigInt(Date.parse(`${day}T${time}${zone}`)) * 1000n + BigInt(fraction.padEnd(6, "0"));
-};
-
-/** One text per value: equal texts, equal values. Objects without regard to the order of members, numbers exactly. */
-const canonical = (value: unknown): string => {
-  if (isLosslessNumber(value)) return canonical(parseNumberAndBigInt(value.value));
-  if (typeof value === "number" && Number.isSafeInteger(value)) return String(BigInt(value));
-  if (typeof value === "bigint" || typeof value === "number") return String(value);
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value === "object" && value !== null) {
-    const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-    return `{${members.map(([name, member]) => `${JSON.stringify(name)}:${canonical(member)}`).join(",")}}`;
-  }
-  return JSON.stringify(value) ?? "undefined";
-};
-
-const jsonOf = (text: unknown): unknown => parse(String(text), undefined, parseNumberAndBigInt);
-
 /** What a cell must hold for the service's value, as comparable text. */
 const expectedText = (type: string, value: unknown): string => {
   if (value === undefined || value === null) return "absent";
-  if (type === "TIMESTAMP WITH TIME ZONE") return String(micros(String(value)));
+  if (type === "TIMESTAMP WITH TIME ZONE") return String(microsOf(String(value)));
   if (type === "DOUBLE") return canonical(Number(value));
   return canonical(value);
 };
@@ -40,8 +18,8 @@ const expectedText = (type: string, value: unknown): string => {
 /** What a cell holds, as comparable text. */
 const actualText = (type: string, cell: unknown): string => {
   if (cell === null) return "absent";
-  if (type === "TIMESTAMP WITH TIME ZONE") return String(micros(String(cell)));
-  if (type === "JSON") return canonical(jsonOf(cell));
+  if (type === "TIMESTAMP WITH TIME ZONE") return String(microsOf(String(cell)));
+  if (type === "JSON") return canonicalText(String(cell));
   return canonical(cell);
 };
 

@@ -1,11 +1,9 @@
 // The mirror holds exactly what the service serves: compared through the API, row for row and field for field.
-import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import type { SandboxOptions } from "../../src/sandbox/options.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { syncWell } from "./built-cli.ts";
+import { aSandbox, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readJson, readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -14,36 +12,31 @@ const ALL_CONTENT = "articleBody,jobDescription,fullTranscript,generatedAnalysis
 
 const COUNTED = ["accounts", "contacts", "signals", "companies", "news_articles", "job_openings", "earnings_calls"];
 
-describe.each<{ name: string; options: SandboxOptions; content: boolean }>([
-  { name: "a first mirror", options: { seed: 11 }, content: false },
-  {
-    name: "a first mirror with every opt-in field and ids beyond 2^53",
-    options: { seed: 12, accounts: 15, bigIds: true },
-    content: true,
-  },
-])("$name", ({ options, content }) => {
-  let sandbox: Sandbox;
-  const dataDir = tempFolder();
-  const snapshot = join(dataDir, "warehouse.duckdb");
-  /** A company nobody tracks, by its domain, and an input that nobody knows. */
-  let followed: readonly string[];
-
-  beforeAll(async () => {
-    sandbox = await startSandbox({ accounts: 25, plan: "enterprise", maxPerPage: 50, threads: 1, ...options });
-    const [untracked] = await sandbox.database.query(
-      `SELECT domain FROM main.companies WHERE domain IS NOT NULL
-         AND id NOT IN (SELECT company_id FROM main.accounts WHERE company_id IS NOT NULL) ORDER BY id LIMIT 1`,
-      [],
-      z.object({ domain: z.string() }),
-    );
-    followed = [untracked?.domain ?? "", "nobody-knows.example"];
-    await syncWell(sandbox, dataDir, [], {
-      DUCKMIRROR_COMPANIES: followed.join(","),
-      ...(content ? { DUCKMIRROR_CONTENT: ALL_CONTENT } : {}),
-    });
+/** A mirror of a service, of a company nobody tracks, by its domain, and of an input that nobody knows. */
+const aMirror = async (name: string, options: SandboxOptions, content: boolean) => {
+  const sandbox = await aSandbox({ accounts: 25, ...options });
+  const [untracked] = await sandbox.database.query(
+    `SELECT domain FROM main.companies WHERE domain IS NOT NULL
+       AND id NOT IN (SELECT company_id FROM main.accounts WHERE company_id IS NOT NULL) ORDER BY id LIMIT 1`,
+    [],
+    z.object({ domain: z.string() }),
+  );
+  const followed = [untracked?.domain ?? "", "nobody-knows.example"];
+  const { warehouse: snapshot } = await syncWell(sandbox, tempFolder(), [], {
+    DUCKMIRROR_COMPANIES: followed.join(","),
+    ...(content ? { DUCKMIRROR_CONTENT: ALL_CONTENT } : {}),
   });
-  afterAll(() => sandbox.close());
+  return { name, sandbox, content, followed, snapshot };
+};
 
+describe.each([
+  await aMirror("a first mirror", { seed: 11 }, false),
+  await aMirror(
+    "a first mirror with every opt-in field and ids beyond 2^53",
+    { seed: 12, accounts: 15, bigIds: true },
+    true,
+  ),
+])("$name", ({ sandbox, content, followed, snapshot }) => {
   test("equals every list and every detail of the service", async () => {
     const service = await readService(sandbox, { content, followed });
     for (const table of COUNTED) expect(service[table]?.size, table).toBeGreaterThan(0);

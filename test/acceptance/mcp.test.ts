@@ -6,10 +6,8 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { beforeAll, expect, inject, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { forFile } from "../support/for-file.ts";
-import { runBuilt, startServing, syncEnv, syncWell } from "./built-cli.ts";
+import { aSandbox, FAST, runBuilt, startServing, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const dataDir = tempFolder();
@@ -29,7 +27,7 @@ const PLACES = [
   { table: "job_openings", column: "title", key: "id" },
 ];
 
-const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
+const sandbox = await aSandbox({ accounts: 3 });
 beforeAll(async () => {
   for (const { table, column, key } of PLACES) {
     for (const [nth, order] of ORDERS.entries()) {
@@ -37,12 +35,12 @@ beforeAll(async () => {
       await sandbox.database.run(`UPDATE main.${table} SET ${column} = ? WHERE ${key} = ${row}`, [order]);
     }
   }
-  await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
+  await syncWell(sandbox, dataDir, [], FAST);
   // Somebody moves, and the mirror learns of it.
   await sandbox.database.run(
     "UPDATE main.contacts SET current_company_name = 'Elsewhere Inc', current_title = 'Chief of Elsewhere' WHERE id = (SELECT max(id) FROM main.contacts)",
   );
-  await syncWell(sandbox, dataDir, ["contacts", "--full"], { DUCKMIRROR_RATE_LIMIT: "100000" });
+  await syncWell(sandbox, dataDir, ["contacts", "--full"], FAST);
 });
 
 const named = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);

@@ -2,14 +2,12 @@
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
-import { syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { documentedUser } from "../support/documented-user.ts";
 import { forFile } from "../support/for-file.ts";
-import { startRedis, type TestRedis } from "../support/redis.ts";
-import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { startRedis } from "../support/redis.ts";
+import { aSandbox, type Env, runBuilt, startBuilt, triggerWell, WORKER, workerEnv } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
@@ -30,42 +28,23 @@ const certificates = () => {
   return { ca: file("ca.crt"), cert: file("redis.crt"), key: file("redis.key") };
 };
 
-let redis: TestRedis;
-let ca: string;
-const sandbox = await forFile(
-  startSandbox({ accounts: 4, plan: "enterprise", requestsPerMinute: 1_000_000, threads: 1 }),
-);
-beforeAll(async () => {
-  const { cert, key, ...authority } = certificates();
-  ca = authority.ca;
-  redis = await startRedis({ user: documentedUser(PASSWORD), tls: { cert, key } });
-});
-afterAll(() => redis.stop());
+const sandbox = await aSandbox({ accounts: 4 });
+const { ca, ...tls } = certificates();
+const redis = await forFile(startRedis({ user: documentedUser(PASSWORD), tls }));
 
 const addressOf = (scheme: string, password: string) => `${scheme}://duckmirror:${password}@127.0.0.1:${redis.port}`;
 
-const env = (more: Readonly<Record<string, string>> = {}) => ({
-  ...syncEnv(sandbox, tempFolder()),
-  REDIS_URL: addressOf("rediss", PASSWORD),
-  NODE_EXTRA_CA_CERTS: ca,
-  DUCKMIRROR_SCHEDULE: "off",
-  DUCKMIRROR_EXPORT_FORMATS: "none",
-  DUCKMIRROR_RATE_LIMIT: "100000",
-  ...more,
-});
+const env = (more: Env = {}) =>
+  workerEnv(sandbox, { REDIS_URL: addressOf("rediss", PASSWORD), NODE_EXTRA_CA_CERTS: ca, ...more });
 
 test("a trigger starts a sync that a worker carries out, and the mirror is the service's", async () => {
   const settings = env();
-  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], settings);
-  const { code, out, err } = await runBuilt(["trigger", "--wait", "--json"], settings);
-  expect(code, `${err}\n${worker.err()}`).toBe(0);
-  expect(syncReportSchema.parse(JSON.parse(out)).status).toBe("done");
-  const service = await readService(sandbox);
-  expect(await differences(join(settings.DUCKMIRROR_DATA_DIR, "warehouse.duckdb"), service)).toEqual([]);
+  const worker = startBuilt(WORKER, settings);
+  const { warehouse } = await triggerWell(settings, [], worker.err);
+  expect(await differences(warehouse, await readService(sandbox))).toEqual([]);
   worker.child.kill("SIGTERM");
-  const end = await worker.ended;
-  const texts = [out, err, end.out, end.err];
-  expect(texts.join("\n")).not.toContain(PASSWORD);
+  const { out, err } = await worker.ended;
+  expect(out + err).not.toContain(PASSWORD);
 });
 
 const WRONG = "another-password";

@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { documentedUser } from "../support/documented-user.ts";
 import { startRedis } from "../support/redis.ts";
-import { runBuilt, startBuilt, syncEnv } from "./built-cli.ts";
+import { aSandbox, runBuilt, startServing, WORKER, workerEnv } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const SERVER_KEY = "5f0c1d9be84a7723c6d15e90ab3f8842";
@@ -31,29 +30,27 @@ const formsOf = (secret: Buffer): readonly Buffer[] => [
   ),
 ];
 
+const sandbox = await aSandbox({ accounts: 3 });
+
 test("neither files nor logs nor Redis hold a secret of anyone", async () => {
-  const sandbox = await startSandbox({ accounts: 3, plan: "enterprise", requestsPerMinute: 1_000_000, threads: 1 });
   const [dataDir, redisDir, secretDir] = [join(tempFolder(), "data"), join(tempFolder(), "redis"), tempFolder()];
   mkdirSync(redisDir);
   const redis = await startRedis({ appendonlyDir: redisDir, user: documentedUser(PASSWORD) });
   const keyFile = join(secretDir, "server-key");
   writeFileSync(keyFile, SERVER_KEY, { mode: 0o600 });
-  const env = {
-    ...syncEnv(sandbox, dataDir),
+  const more = {
     REDIS_URL: redis.url.replace("redis://", `redis://duckmirror:${PASSWORD}@`),
     DUCKMIRROR_SERVER_KEY_FILE: keyFile,
-    DUCKMIRROR_SCHEDULE: "off",
-    DUCKMIRROR_RATE_LIMIT: "100000",
     DUCKMIRROR_LOG_LEVEL: "trace",
     DUCKMIRROR_EXPORT_FORMATS: "parquet,csv,ndjson",
   };
+  const env = workerEnv(sandbox, more, dataDir);
   const texts: string[] = [];
   const named = await runBuilt(["key", "add", "ann", "--role", "operate", "--json"], env);
   const { key } = z.object({ key: z.string() }).parse(JSON.parse(named.out));
-  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], env);
+  const { url, ...worker } = await startServing(WORKER, env);
   const synced = await runBuilt(["trigger", "--wait", "--json", "--verbose"], env);
   expect(synced.code, synced.err + worker.err()).toBe(0);
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(worker.out()));
   for (const bearer of [key, SERVER_KEY, "wrong"]) {
     await fetch(`${url}/api/query`, {
       method: "POST",
@@ -66,10 +63,8 @@ test("neither files nor logs nor Redis hold a secret of anyone", async () => {
   const contact = await runBuilt(["query", "SELECT id FROM contacts LIMIT 1", "--format", "ndjson"], env);
   const erased = await runBuilt(["forget", String(JSON.parse(contact.out).id), "--yes"], env);
   expect(erased.code, erased.err).toBe(0);
-  worker.child.kill("SIGTERM");
-  texts.push(...[await worker.ended, synced, erased].flatMap(({ out, err }) => [out, err]));
+  texts.push(...[await worker.stop(), synced, erased].flatMap(({ out, err }) => [out, err]));
   await redis.stop();
-  await sandbox.close();
 
   const auditKey = join(dataDir, "state", "audit", "key");
   const forgetKey = join(dataDir, "state", "forget.key");

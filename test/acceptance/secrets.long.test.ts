@@ -6,10 +6,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DEFAULT_MEMORY, memoryPlan } from "../../src/core/config/memory-plan.ts";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { scanFor } from "../../src/warehouse/forget/scan.ts";
-import { forFile } from "../support/for-file.ts";
-import { startBuilt } from "./built-cli.ts";
+import { aSandbox, startBuilt } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** Every character that encodings change, and no one. */
@@ -29,7 +27,7 @@ const forms = (): readonly string[] => {
 
 const found = (text: string): readonly string[] => forms().filter((form) => text.includes(form));
 
-const sandbox = await forFile(startSandbox({ seed: 5, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 5, accounts: 3 });
 
 /** The sandbox behind a gateway that knows another token, and repeats it wherever it can. */
 const startEchoing = async () => {

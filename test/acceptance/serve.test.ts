@@ -5,16 +5,13 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
-import { forFile } from "../support/for-file.ts";
-import { runBuilt, startServing, syncWell } from "./built-cli.ts";
+import { aSandbox, FAST, runBuilt, startServing, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 
 const dataDir = tempFolder();
-const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
-await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
+await syncWell(await aSandbox({ accounts: 3 }), dataDir, [], FAST);
 
 const serve = (argv: readonly string[], env: Readonly<Record<string, string>> = {}) =>
   startServing(["serve", "--json", "--data-dir", dataDir, ...argv], env);

@@ -1,8 +1,8 @@
 // Reads the whole service over HTTP with nothing of duckmirror: every list page by page, every record's detail.
 // What it returns is what the mirror must hold: table → key → record as the service wrote it, integers as bigint.
-import { readFileSync } from "node:fs";
 import { parse, parseNumberAndBigInt } from "lossless-json";
 import { z } from "zod";
+import { apiFields } from "../support/api-fields.ts";
 
 export interface Service {
   readonly url: string;
@@ -23,13 +23,8 @@ const envelopeSchema = z.looseObject({
   meta: z.looseObject({ totalCount: z.coerce.number().optional(), totalPages: z.coerce.number().optional() }),
 });
 
-const documentSchema = z.object({ resources: z.record(z.string(), z.record(z.string(), z.string())) });
-const { resources } = documentSchema.parse(
-  JSON.parse(readFileSync(new URL("../support/api-fields.json", import.meta.url), "utf8")),
-);
-
 /** Every documented field of a resource, as `onlyWithFields`. */
-const everyField = (resource: string): string => Object.keys(resources[resource] ?? {}).join(",");
+const everyField = (resource: string): string => Object.keys(apiFields.resources[resource] ?? {}).join(",");
 
 /** GET; the parsed body, or null for a 404. Anything else throws. */
 export const readJson = async ({ url, token }: Service, path: string) => {

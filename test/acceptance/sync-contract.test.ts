@@ -5,15 +5,13 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { forFile } from "../support/for-file.ts";
-import { runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
+import { aSandbox, runBuilt, startBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const sandbox = await forFile(startSandbox({ seed: 31, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 31, accounts: 4 });
 /** Nothing changes in this service, so it is read once. */
 let read: ReturnType<typeof readService> | null = null;
 const wholeService = () => {

@@ -1,8 +1,7 @@
 // What the built program shows on a terminal: nothing that the service sends can steer it.
 import { execFile, execFileSync } from "node:child_process";
-import { afterAll, beforeAll, expect, inject, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
-import { runBuilt, syncEnv } from "./built-cli.ts";
+import { beforeAll, expect, inject, test } from "vitest";
+import { aSandbox, FAST, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 const ESCAPE = "\u001b";
@@ -11,13 +10,12 @@ const EVIL = "\u001b]0;owned\u0007\u001b[2J\u009b2J\u0008\u007f\u0000\rfake";
 /** The colours and line ends that the program itself writes. */
 const ITS_OWN = new RegExp(`${ESCAPE}\\[(?:[\\d;]*m|\\?25[lh]|\\d*[AGJK])|\\r+\\n`, "g");
 
-let sandbox: Sandbox;
 const dataDir = tempFolder();
-let env: Readonly<Record<string, string>>;
+const sandbox = await aSandbox({ accounts: 3 });
+const env = { ...syncEnv(sandbox, dataDir), ...FAST };
 let isDown = false;
 beforeAll(async () => {
   execFileSync("script", ["--version"]);
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 });
   sandbox.intercept(async (request, next) => {
     if (isDown) {
       const body = `<html><head><title>${EVIL}</title></head><body>${EVIL}</body></html>`;
@@ -27,11 +25,8 @@ beforeAll(async () => {
     if (!request.path.startsWith("/v1/accounts")) return response;
     return { ...response, body: response.body.replaceAll('"name":"', `"name":"${JSON.stringify(EVIL).slice(1, -1)}`) };
   });
-  env = { ...syncEnv(sandbox, dataDir), DUCKMIRROR_RATE_LIMIT: "100000" };
-  const { code, err } = await runBuilt(["sync", "accounts", "--quiet"], env);
-  expect(code, err).toBe(0);
+  await syncWell(sandbox, dataDir, ["accounts"], FAST);
 });
-afterAll(() => sandbox.close());
 
 const quoted = (words: readonly string[]) => words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
 

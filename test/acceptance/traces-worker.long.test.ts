@@ -1,14 +1,12 @@
 // Traces across processes: the caller and the worker, in one trace.
 
 import { expect, test } from "vitest";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
 import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
 import { startRedis } from "../support/redis.ts";
-import { runBuilt, startServing, syncEnv } from "./built-cli.ts";
-import { tempFolder } from "./temp-folder.ts";
+import { aSandbox, runBuilt, startServing, WORKER, workerEnv } from "./built-cli.ts";
 
-const sandbox = await forFile(startSandbox({ seed: 43, accounts: 3, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 43, accounts: 3 });
 const redis = await forFile(startRedis());
 const receiver = await forFile(startOtlpReceiver());
 
@@ -43,18 +41,15 @@ test.each(["without Redis", "with Redis"])(
     const trace = (how === "with Redis" ? "3" : "1").repeat(32);
     const caller = "4".repeat(16);
     const traceparent = `00-${trace}-${caller}-01`;
-    const env = {
-      ...syncEnv(sandbox, tempFolder()),
-      DUCKMIRROR_SCHEDULE: "off",
-      DUCKMIRROR_RATE_LIMIT: "100000",
+    const env = workerEnv(sandbox, {
       DUCKMIRROR_EXPORT_FORMATS: "ndjson",
       OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url,
       OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",
       OTEL_BSP_SCHEDULE_DELAY: "50",
       TRACEPARENT: "not for a worker",
       ...(how === "with Redis" ? { REDIS_URL: redis.url } : {}),
-    };
-    const { url, stop } = await startServing(["worker", "--listen", "127.0.0.1:0", "--json"], env);
+    });
+    const { url, stop } = await startServing(WORKER, env);
     if (how === "with Redis") {
       const asked = await runBuilt(["trigger", "accounts", "--wait"], { ...env, TRACEPARENT: traceparent });
       expect(asked.code, asked.err).toBe(0);

@@ -5,14 +5,13 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
 import { forFile } from "../support/for-file.ts";
 import { type ReceivedSpan, startOtlpReceiver } from "../support/otlp-receiver.ts";
-import { runBuilt, syncEnv, syncWell } from "./built-cli.ts";
+import { aSandbox, runBuilt, syncEnv, syncWell } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const sandbox = await forFile(startSandbox({ seed: 9, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 9, accounts: 4 });
 const receiver = await forFile(startOtlpReceiver());
 afterEach(() => sandbox.intercept(undefined));
 
@@ -55,8 +54,8 @@ describe("a sync", () => {
   const root = () => spans.find(({ name }) => name === "sync");
 
   test("arrives complete, in the trace of its caller", () => {
-    expect(root()?.traceId).toBe(HEX);
-    expect(root()?.parentSpanId).toBe("b7ad6b7169203331");
+    expect(root()).toMatchObject({ traceId: HEX, parentSpanId: "b7ad6b7169203331" });
+    expect(root()?.attributes).toMatchObject({ "duckmirror.run.id": report.run_id, "duckmirror.profile": "default" });
     expect(new Set(spans.map(({ traceId }) => traceId))).toEqual(new Set([HEX]));
     const known = new Set(spans.map(({ spanId }) => spanId));
     expect(spans.filter((span) => span !== root() && !known.has(span.parentSpanId))).toEqual([]);
@@ -70,20 +69,7 @@ describe("a sync", () => {
     });
   });
 
-  test("says which run it was, what it spent and what became of it", () => {
-    expect(root()?.attributes).toMatchObject({
-      "duckmirror.run.id": report.run_id,
-      "duckmirror.profile": "default",
-      "duckmirror.status": "done",
-      "duckmirror.requests": report.requests,
-      "duckmirror.credits.spent": report.credits.spent,
-      "duckmirror.rows.inserted": report.streams.reduce((sum, { inserted }) => sum + inserted, 0),
-      "duckmirror.streams": report.streams.map(({ stream }) => stream),
-    });
-    expect(root()?.status.code).not.toBe(2);
-  });
-
-  test("has a span per request, by the conventions for HTTP clients, that leads to its row in the mirror", async () => {
+  test("has a span per request that leads to its row in the mirror", async () => {
     const requests = childrenOf(spans, root()).filter(isRequest);
     expect(requests).toHaveLength(report.requests);
     const { rows } = await runQuery({
@@ -99,22 +85,12 @@ describe("a sync", () => {
     ]);
     const sorted = [...seen].sort((a, b) => (String(a[0]) < String(b[0]) ? -1 : 1));
     expect(sorted).toEqual(rows.map((row) => row.map((value) => (typeof value === "bigint" ? Number(value) : value))));
-    const list = requests.find(({ name }) => name === "GET /v1/accounts");
-    const { hostname, port } = new URL(sandbox.url);
-    expect(list?.attributes).toMatchObject({
-      "http.request.method": "GET",
-      "url.template": "/v1/accounts",
-      "server.address": hostname,
-      "server.port": Number(port),
-      "duckmirror.stream": "accounts",
-    });
   });
 
   test("shows the refusal, the wait after it and the attempt that came next", () => {
     const inner = childrenOf(spans, root());
     const refused = inner.find(({ attributes }) => attributes["http.response.status_code"] === 503);
-    expect(refused?.attributes["error.type"]).toBe("503");
-    expect(refused?.status.code).toBe(2);
+    expect(refused).toMatchObject({ attributes: { "error.type": "503" }, status: { code: 2 } });
     const again = inner.find(({ attributes }) => attributes["http.request.resend_count"] === 1);
     expect(again?.name).toBe(refused?.name);
     const wait = inner.find(

@@ -8,10 +8,9 @@ import { Redis } from "ioredis";
 import { afterAll, beforeEach, expect, inject, test } from "vitest";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
 import { VERSION } from "../../src/queue/requests/job-payloads.ts";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
 import { startRedis } from "../support/redis.ts";
-import { type BuiltRun, startBuilt, syncEnv } from "./built-cli.ts";
+import { aSandbox, type BuiltRun, startBuilt, WORKER, workerEnv } from "./built-cli.ts";
 import { tempFolder } from "./temp-folder.ts";
 
 /** A build of the same sources, with payloads changed. */
@@ -41,7 +40,7 @@ const nextBuild = (): string =>
     return changed;
   });
 
-const sandbox = await forFile(startSandbox({ seed: 71, accounts: 4, plan: "enterprise", maxPerPage: 50, threads: 1 }));
+const sandbox = await aSandbox({ seed: 71, accounts: 4 });
 const redis = await forFile(startRedis());
 const client = new Redis(redis.url, { maxRetriesPerRequest: null });
 // A fleet would else take up what the one before it left in the queues, for another directory.
@@ -49,16 +48,10 @@ beforeEach(() => client.flushall());
 afterAll(() => client.disconnect());
 
 const aFleet = () => {
-  const env = {
-    ...syncEnv(sandbox, tempFolder()),
-    REDIS_URL: redis.url,
-    DUCKMIRROR_RATE_LIMIT: "100000",
-    DUCKMIRROR_SCHEDULE: "off",
-    DUCKMIRROR_EXPORT_FORMATS: "parquet",
-  };
+  const env = workerEnv(sandbox, { REDIS_URL: redis.url, DUCKMIRROR_EXPORT_FORMATS: "parquet" });
   const start = (main: string, ...argv: readonly string[]) => startBuilt(argv, env, "/", main);
   return {
-    worker: (main: string) => start(main, "worker", "--listen", "127.0.0.1:0"),
+    worker: (main: string) => start(main, ...WORKER),
     trigger: (main: string, ...part: readonly string[]) => start(main, "trigger", ...part, "--wait", "--json"),
     deadLetters: async (main: string) => JSON.parse((await start(main, "jobs", "--failed", "--json").ended).out),
   };

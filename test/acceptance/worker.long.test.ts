@@ -2,45 +2,23 @@
 
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type SyncReport, syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { startSandbox } from "../../src/sandbox/sandbox.ts";
 import { forFile } from "../support/for-file.ts";
 import { startRedis } from "../support/redis.ts";
-import { runBuilt, startBuilt, startServing, syncEnv } from "./built-cli.ts";
+import { aSandbox, type Env, runBuilt, startServing, triggerWell, WORKER, workerEnv } from "./built-cli.ts";
 import { differences } from "./compare.ts";
 import { readService } from "./service-reader.ts";
 import { tempFolder } from "./temp-folder.ts";
 
-const sandbox = await forFile(
-  startSandbox({
-    seed: 41,
-    accounts: 6,
-    plan: "enterprise",
-    maxPerPage: 50,
-    requestsPerMinute: 1_000_000,
-    threads: 1,
-  }),
-);
+const sandbox = await aSandbox({ seed: 41, accounts: 6 });
 const redis = await forFile(startRedis());
 afterEach(() => sandbox.intercept(undefined));
 
-type Env = Readonly<Record<string, string>>;
-
-const envOf = (more: Env): Env => ({
-  ...syncEnv(sandbox, tempFolder()),
-  DUCKMIRROR_SCHEDULE: "off",
-  DUCKMIRROR_EXPORT_FORMATS: "none",
-  DUCKMIRROR_RATE_LIMIT: "100000",
-  ...more,
-});
-
 /** A worker that is ready, and the environment of those that ask it. */
 const startWorker = async (env: Env) => {
-  const worker = await startServing(["worker", "--listen", "127.0.0.1:0", "--json"], env);
+  const worker = await startServing(WORKER, env);
   return { ...worker, asking: { ...env, DUCKMIRROR_LISTEN: new URL(worker.url).host } };
 };
 
-const reportOf = (out: string): SyncReport => syncReportSchema.parse(JSON.parse(out));
 const startedSchema = z.object({ run_id: z.string(), joined: z.boolean() });
 
 describe.each([
@@ -48,12 +26,10 @@ describe.each([
   { how: "with Redis", extra: (): Env => ({ REDIS_URL: redis.url }) },
 ])("a worker $how", ({ extra }) => {
   test("syncs when it is asked, gives the same report and exit code as sync, and shows it", async () => {
-    const env = envOf(extra());
+    const env = workerEnv(sandbox, extra());
     const worker = await startWorker(env);
-    const waited = await runBuilt(["trigger", "--wait", "--json"], worker.asking);
-    expect(waited.code, waited.err).toBe(0);
-    const report = reportOf(waited.out);
-    expect(report).toMatchObject({ status: "done", mode: "full" });
+    const report = await triggerWell(worker.asking);
+    expect(report.mode).toBe("full");
     expect(await differences(report.warehouse, await readService(sandbox))).toEqual([]);
 
     const headers = { "content-type": "application/json", "idempotency-key": "k1" };
@@ -75,10 +51,9 @@ describe.each([
 });
 
 test("with require_key, commands on this machine find the key that the worker made", async () => {
-  const worker = await startWorker(envOf({ DUCKMIRROR_REQUIRE_KEY: "yes" }));
+  const worker = await startWorker(workerEnv(sandbox, { DUCKMIRROR_REQUIRE_KEY: "yes" }));
   expect((await fetch(`${worker.url}/api/profiles`)).status).toBe(401);
-  const triggered = await runBuilt(["trigger", "accounts", "--wait", "--json"], worker.asking);
-  expect(triggered.code, triggered.err).toBe(0);
+  await triggerWell(worker.asking, ["accounts"]);
   expect((await runBuilt(["jobs", "--json"], worker.asking)).code).toBe(0);
   const elsewhere = { ...worker.asking, DUCKMIRROR_DATA_DIR: tempFolder() };
   expect((await runBuilt(["jobs", "--json"], elsewhere)).code).toBe(3);
@@ -86,7 +61,7 @@ test("with require_key, commands on this machine find the key that the worker ma
 });
 
 test("SIGTERM ends a busy worker within ten seconds; the next one ends its sync, and nothing is fetched twice", async () => {
-  const env = envOf({ REDIS_URL: redis.url });
+  const env = workerEnv(sandbox, { REDIS_URL: redis.url });
   const paid: string[] = [];
   let isBusy = () => {};
   const busy = new Promise<void>((resolve) => {
@@ -99,14 +74,11 @@ test("SIGTERM ends a busy worker within ten seconds; the next one ends its sync,
     return answer;
   });
   const first = await startWorker(env);
-  const waiting = startBuilt(["trigger", "--wait", "--json"], first.asking);
+  const waiting = triggerWell(first.asking);
   await busy;
   expect((await first.stop()).ms).toBeLessThan(10_000);
   const second = await startWorker(env);
-  const waited = await waiting.ended;
-  expect(waited.code, waited.err).toBe(0);
-  const report = reportOf(waited.out);
-  expect(report.status).toBe("done");
+  const report = await waiting;
   sandbox.intercept(undefined);
   // Every paid answer was taken in, and none was asked for again but the head of a list whose walk was resumed.
   expect(report.credits.spent).toBe(paid.length);
@@ -118,15 +90,15 @@ test("SIGTERM ends a busy worker within ten seconds; the next one ends its sync,
 });
 
 test("asking for what does not exist, or where no worker runs, says so", async () => {
-  const env = envOf({ REDIS_URL: redis.url });
+  const env = workerEnv(sandbox, { REDIS_URL: redis.url });
   const [unknown, gone] = [
     await runBuilt(["trigger", "acounts", "--json"], env),
     await runBuilt(["jobs", "--cancel", "20200101T000000Z-nobody"], env),
   ];
   expect([unknown.code, unknown.out]).toEqual([2, expect.stringContaining("USAGE")]);
   expect([gone.code, gone.err]).toEqual([2, expect.stringContaining("RUN_UNKNOWN")]);
-  const { code, err } = await runBuilt(["trigger"], envOf({ DUCKMIRROR_LISTEN: "127.0.0.1:1" }));
+  const { code, err } = await runBuilt(["trigger"], workerEnv(sandbox, { DUCKMIRROR_LISTEN: "127.0.0.1:1" }));
   expect([code, err]).toEqual([5, expect.stringContaining("WORKER_UNREACHABLE")]);
-  const away = await runBuilt(["trigger"], envOf({ REDIS_URL: "redis://127.0.0.1:1" }));
+  const away = await runBuilt(["trigger"], workerEnv(sandbox, { REDIS_URL: "redis://127.0.0.1:1" }));
   expect([away.code, away.err]).toEqual([5, expect.stringContaining("REDIS_UNAVAILABLE")]);
 });

@@ -13,8 +13,7 @@ const REQUEST = { format: "parquet", tables: ["contacts"], since: null, guardFor
 test("a folder is remembered before a row is in it, because a kill can leave rows there", async () => {
   const dataDir = tempDir();
   await change(dataDir, ({ database }) => database.run("INSERT INTO main.contacts (id) VALUES ('somebody')"));
-  const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = configOf(null, env);
+  const config = configOf(null, { DUCKMIRROR_DATA_DIR: dataDir });
   const dir = join(tempDir(), "lake");
   const killed = exportJob(config, { ...REQUEST, dir }, { signal: AbortSignal.abort(new Error("killed")) });
   await expect(killed).rejects.toThrow("killed");

@@ -2,7 +2,7 @@
 
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { backupJob, restoreJob } from "../../jobs/backup.ts";
 import { checkDataJob } from "../../jobs/check-data.ts";
 import { deliverJob } from "../../jobs/deliver.ts";
@@ -10,11 +10,11 @@ import { exportAll } from "../../jobs/export.ts";
 import { followJob } from "../../jobs/following.ts";
 import { forgetJob } from "../../jobs/forget.ts";
 import { planJob } from "../../jobs/plan.ts";
-import { replayJob } from "../../jobs/replay.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { homeStatus } from "../../src/deliver/home/mirror-home.ts";
 import { tempDir } from "../src/warehouse/temp-dir.ts";
 import { cli } from "../support/cli.ts";
+import { replayOf } from "../support/equal-replay.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { createFakeService } from "../support/fake-service.ts";
 import { configOf as givenConfig } from "../support/given-config.ts";
@@ -27,7 +27,6 @@ const start = async () => {
   const home = join(tempDir(), "home");
   const service = createFakeService(anOrganization(20), { maxPerPage: 10 });
   const rig = await startSyncRig(service, { DUCKMIRROR_HOME: home });
-  onTestFinished(() => rig.close());
   const dirs = [rig.dataDir, join(tempDir(), "second"), join(tempDir(), "third")] as const;
   const sync = (worker: 0 | 1 | 2, more: Record<string, string> = {}) =>
     rig.sync({ streams: STREAMS }, { DUCKMIRROR_DATA_DIR: dirs[worker], ...more });
@@ -55,15 +54,14 @@ test("the second worker's sync costs what the first one's would have cost, and r
 });
 
 test("a worker that lost its disk goes on, and its mirror can be replayed", async () => {
-  const { dirs, sync, configOf } = await start();
+  const { dirs, sync, home } = await start();
   await sync(0);
   const before = await dumpMirror(dirs[0]);
   rmSync(dirs[0], { recursive: true });
   await sync(0);
   const after = await dumpMirror(dirs[0]);
   for (const table of ["main.accounts", "main.contacts", "main.signals"]) expect(after[table]).toEqual(before[table]);
-  const signal = new AbortController().signal;
-  await replayJob(configOf(0), { partial: false }, { clock: systemClock, emit: () => undefined, signal });
+  await replayOf(dirs[0], { env: { DUCKMIRROR_HOME: home } });
   expect((await dumpMirror(dirs[0]))["main.signals"]).toEqual(before["main.signals"]);
 });
 

@@ -1,6 +1,6 @@
 // The end of a sync that took two runs, of which the first one left no report.
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { publishJob } from "../../jobs/publish.ts";
 import { openOwnAccess } from "../../jobs/service-access.ts";
 import { STREAM_NAMES } from "../../src/catalog/streams.ts";
@@ -20,7 +20,6 @@ test("the report of a sync counts what a run wrote that a fault ended", async ()
     };
     return { ...connection, sender: { ...connection.sender, send } };
   });
-  onTestFinished(() => rig.close());
   await expect(rig.sync({ runId: "s1" })).rejects.toThrow("killed");
   left = 1_000;
   const { report, error } = await rig.sync({ runId: "s1" });

@@ -1,7 +1,7 @@
 // An interrupted replay leaves the mirror as it was; a whole one brings back the marks of rows outside the scope, too.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { expectEqualReplay, replayOf } from "../support/equal-replay.ts";
@@ -12,7 +12,6 @@ import { startSyncRig } from "../support/sync-rig.ts";
 
 test("an interruption ends it before the next change; files stay as they were, and the next replay goes well", async () => {
   const rig = await startSyncRig(createFakeService(anOrganization(3)));
-  onTestFinished(() => rig.close());
   await rig.sync();
   const { working, snapshot, state } = warehousePaths(rig.dataDir);
   const filesNow = () => [working, snapshot].map((file) => readFileSync(file).toString("base64"));
@@ -31,7 +30,6 @@ test("an interruption ends it before the next change; files stay as they were, a
 test("after its only account is linked to another company, a company and its lists stay outside the scope", async () => {
   const service = createFakeService(anOrganization(4), { maxPerPage: 10 });
   const rig = await startSyncRig(service);
-  onTestFinished(() => rig.close());
   expect((await rig.sync()).error).toBeNull();
   Object.assign(service.data.accounts[0] ?? {}, { companyId: "c_3", updatedAt: "2026-11-20T00:00:00.000Z" });
   expect((await rig.sync()).error).toBeNull();

@@ -18,9 +18,13 @@ test("the span of a sync has the sums of its streams, and names those that faile
     aStreamReport("accounts", { inserted: 2, updated: 1 }),
     aStreamReport("signals", { inserted: 3, rejected: 4, status: "failed" }),
   ];
-  noteSync(span, { ...aReport({ run_id: "run-7" }), streams }, null);
+  const report = { ...aReport({ run_id: "run-7" }), streams };
+  noteSync(span, report, null);
   expect(attributes).toMatchObject({
     "duckmirror.run.id": "run-7",
+    "duckmirror.status": "done",
+    "duckmirror.requests": report.requests,
+    "duckmirror.credits.spent": report.credits.spent,
     "duckmirror.rows.inserted": 5,
     "duckmirror.rows.updated": 1,
     "duckmirror.rows.rejected": 4,

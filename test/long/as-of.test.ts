@@ -4,13 +4,12 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { TABLE_NAMES, type TableName, tableSpec } from "../../src/catalog/tables.ts";
 import { quoted } from "../../src/core/text/sql-text.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { type Database, openDatabase } from "../../src/warehouse/duckdb/database.ts";
-import { startBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { aSandbox, FAST, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { seededRandom } from "../support/chance.ts";
 
@@ -19,23 +18,18 @@ const MOMENTS = Number(process.env.AS_OF_MOMENTS ?? 10);
 const HOUR_MS = 3_600_000;
 const SHIFT = fileURLToPath(new URL("./shifted-clock.mjs", import.meta.url));
 
-let sandbox: Sandbox;
+const sandbox = await aSandbox({ seed: SEED, accounts: 6, maxPerPage: 100, latencyMs: "0-4" });
 let onRequest: () => void = () => undefined;
-beforeAll(async () => {
-  const limits = { plan: "enterprise", requestsPerMinute: 1_000_000, latencyMs: "0-4" } as const;
-  sandbox = await startSandbox({ seed: SEED, accounts: 6, ...limits, threads: 1 });
-  sandbox.intercept((_request, next) => {
-    onRequest();
-    return next();
-  });
+sandbox.intercept((_request, next) => {
+  onRequest();
+  return next();
 });
-afterAll(() => sandbox.close());
 
 /** One sync with a clock that is wrong by `shiftMs`; `killAt`: kill -9 some time after this request. */
 const sync = async (dataDir: string, shiftMs: number, isFull: boolean, killAt: number, random: () => number) => {
   const run = startBuilt(["sync", "-q", ...(isFull ? ["--full"] : [])], {
     ...syncEnv(sandbox, dataDir),
-    DUCKMIRROR_RATE_LIMIT: "1000000",
+    ...FAST,
     NODE_OPTIONS: `--import ${SHIFT}`,
     SHIFT_MS: String(shiftMs),
   });

@@ -4,17 +4,16 @@
 // more credits were spent than the kills explain. Shows P36.
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { z } from "zod";
 import { syncReportSchema } from "../../src/core/report/sync-report.ts";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { type BuiltRun, runBuilt, startBuilt, syncEnv } from "../acceptance/built-cli.ts";
+import { aSandbox, type BuiltRun, runBuilt, startBuilt, WORKER, workerEnv } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
 import { seededRandom } from "../support/chance.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
-import { logRequests, type ServiceLog } from "./service-log.ts";
+import { logRequests } from "./service-log.ts";
 
 /** Two hours of a night are `NIGHT_MINUTES=120`. */
 const MINUTES = Number(process.env.NIGHT_MINUTES ?? 0.5);
@@ -28,8 +27,8 @@ const ANEW = ["--reset", "accounts", "--reset", "signals"];
 const EMPTIED = "Redis, emptied";
 const WORKERS = 3;
 
-let sandbox: Sandbox;
-let log: ServiceLog;
+const sandbox = await aSandbox({ seed: 77, accounts: 12, latencyMs: 20 });
+const log = logRequests(sandbox);
 
 /** The same text for the same request, however its parameters are ordered. */
 const canonical = (url: string): string => {
@@ -37,27 +36,6 @@ const canonical = (url: string): string => {
   searchParams.sort();
   return `${decodeURIComponent(pathname)}?${searchParams}`;
 };
-
-/** What was paid for more than once, in the order of the first time: `3 x /v1/accounts?…`. */
-const repeated = (paid: readonly string[]): string[] => {
-  const times = new Map<string, number>();
-  for (const url of paid) times.set(url, (times.get(url) ?? 0) + 1);
-  return [...times].filter(([, count]) => count > 1).map(([url, count]) => `${count} x ${url}`);
-};
-
-beforeAll(async () => {
-  sandbox = await startSandbox({
-    seed: 77,
-    accounts: 12,
-    plan: "enterprise",
-    maxPerPage: 50,
-    latencyMs: 20,
-    requestsPerMinute: 1_000_000,
-    threads: 1,
-  });
-  log = logRequests(sandbox);
-}, 240_000);
-afterAll(() => sandbox.close());
 
 const jobsSchema = z.object({
   active: z.array(z.unknown()),
@@ -69,11 +47,16 @@ const endSchema = z.union([syncReportSchema, refusedSchema.transform(() => ({ st
 /** How a trigger ended: with a report, or refused because Redis was away when it asked. */
 const endOf = (out: string): { readonly status: string } => endSchema.parse(JSON.parse(out));
 
-const count = (urls: readonly string[]): Map<string, number> => {
+/** How often each is there, in the order of the first time. */
+const count = (urls: readonly string[]): ReadonlyMap<string, number> => {
   const counts = new Map<string, number>();
   for (const url of urls) counts.set(url, (counts.get(url) ?? 0) + 1);
   return counts;
 };
+
+/** What was paid for more than once: `3 x /v1/accounts?…`. */
+const repeated = (paid: readonly string[]): string[] =>
+  [...count(paid)].flatMap(([url, times]) => (times > 1 ? [`${times} x ${url}`] : []));
 
 /** Every way in which the ledger says something else than the service, one line each. */
 const ledgerDifferences = async (snapshot: string): Promise<readonly string[]> => {
@@ -114,15 +97,8 @@ test(
     const redisDir = join(tempFolder(), "redis");
     mkdirSync(redisDir);
     const redis: TestRedis = await startRedis({ appendonlyDir: redisDir });
-    const env = {
-      ...syncEnv(sandbox, dataDir),
-      REDIS_URL: redis.url,
-      DUCKMIRROR_CONCURRENCY: `${CONCURRENCY}`,
-      DUCKMIRROR_RATE_LIMIT: "100000",
-      DUCKMIRROR_SCHEDULE: "off",
-      DUCKMIRROR_EXPORT_FORMATS: "none",
-    };
-    const start = (): BuiltRun => startBuilt(["worker", "--listen", "127.0.0.1:0"], env);
+    const env = workerEnv(sandbox, { REDIS_URL: redis.url, DUCKMIRROR_CONCURRENCY: `${CONCURRENCY}` }, dataDir);
+    const start = (): BuiltRun => startBuilt(WORKER, env);
     const fleet = Array.from({ length: WORKERS }, start);
     /** Starts again, as a service manager does, what ended because Redis was away when it started. */
     const tend = (): void => {

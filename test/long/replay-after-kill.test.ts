@@ -5,30 +5,15 @@ import { once } from "node:events";
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, test } from "vitest";
-import { replayJob } from "../../jobs/replay.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { expect, test } from "vitest";
+import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
 import { aFolder } from "../support/cli.ts";
+import { replayOf } from "../support/equal-replay.ts";
 import { anOrganization } from "../support/fake-data.ts";
 import { startFakeServer } from "../support/fake-server.ts";
 import { createFakeService } from "../support/fake-service.ts";
-import { configOf } from "../support/given-config.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
-import { type SyncRig, startSyncRig } from "../support/sync-rig.ts";
-
-let rig: SyncRig | null = null;
-afterEach(async () => {
-  await rig?.close();
-  rig = null;
-});
-
-const working = (dataDir: string) => join(dataDir, "state", "working.duckdb");
-
-const replayOf = (dataDir: string) => {
-  const env = { DUCKMIRROR_DATA_DIR: dataDir };
-  const config = configOf(null, env);
-  return replayJob(config, { partial: false }, { clock: systemClock, emit: () => undefined });
-};
+import { startSyncRig } from "../support/sync-rig.ts";
 
 test.each([2, 17])(
   "a run killed at request %i is replayed as far as it came, and no request is paid for twice",
@@ -48,18 +33,16 @@ test.each([2, 17])(
     };
     await ended;
     await server.close();
-    rig = await startSyncRig(service);
-    const mirror = rig;
+    const mirror = await startSyncRig(service);
     const replayed = join(aFolder(), "data");
     cpSync(dataDir, replayed, { recursive: true });
-    rmSync(working(replayed), { force: true });
+    rmSync(warehousePaths(replayed).working, { force: true });
     await replayOf(replayed);
     // The service's own log grows with every request, so reading it costs more the later it is read.
     const spentOn = async (dir: string) => {
-      const start = service.log.length;
-      expect((await mirror.sync({}, { DUCKMIRROR_DATA_DIR: dir })).error).toBeNull();
-      return service.log.slice(start).filter(({ path, status }) => status === 200 && !path.startsWith("/v1/usage"))
-        .length;
+      const { code, sent } = await mirror.sync({}, { DUCKMIRROR_DATA_DIR: dir });
+      expect(code).toBeNull();
+      return sent.filter(({ path, status }) => status === 200 && !path.startsWith("/v1/usage")).length;
     };
     expect(await spentOn(replayed)).toBe(await spentOn(dataDir));
     const [one, other] = [await dumpMirror(replayed), await dumpMirror(dataDir)];

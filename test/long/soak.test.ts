@@ -4,12 +4,12 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Redis } from "ioredis";
-import { afterAll, expect, test, vi } from "vitest";
-import { type Sandbox, startSandbox } from "../../src/sandbox/sandbox.ts";
+import { expect, test, vi } from "vitest";
 import { runQuery } from "../../src/warehouse/read/query.ts";
-import { type BuiltRun, runBuilt, startBuilt } from "../acceptance/built-cli.ts";
+import { aSandbox, type BuiltRun, runBuilt, startBuilt, WORKER } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { trackedDifferences } from "../acceptance/tracked.ts";
+import { afterTest } from "../support/after-test.ts";
 import { seededRandom } from "../support/chance.ts";
 import { openFilesOf } from "../support/open-files.ts";
 import { startRedis, type TestRedis } from "../support/redis.ts";
@@ -53,15 +53,14 @@ interface Shared {
 }
 
 const names = Array.from({ length: ORGANIZATIONS }, (_, index) => `p${index}`);
-const open: { close(): Promise<unknown> }[] = [];
-afterAll(() => Promise.all(open.map((each) => each.close())));
+const sandboxes = await Promise.all(names.map((_, index) => aSandbox({ seed: 500 + index, accounts: 10 })));
 
 /** Of a process that lives; null for one that has just ended. */
-const sampleOf = ({ child: { pid = 0 } }: BuiltRun, redis: TestRedis, services: readonly Sandbox[]): Sample | null => {
+const sampleOf = ({ child: { pid = 0 } }: BuiltRun, redis: TestRedis): Sample | null => {
   try {
     const rss = Number(/^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) * 1024;
     const { to, others } = openFilesOf(pid);
-    const toServices = services.map(({ url }) => to.get(Number(new URL(url).port)) ?? 0);
+    const toServices = sandboxes.map(({ url }) => to.get(Number(new URL(url).port)) ?? 0);
     return { rss, toRedis: to.get(redis.port) ?? 0, toService: Math.max(...toServices), others };
   } catch {
     return null;
@@ -118,24 +117,11 @@ const waitingFor = async (dir: string, before: readonly number[]): Promise<reado
 };
 
 const aWorld = async () => {
-  const sandboxes: Sandbox[] = [];
-  for (const [index] of names.entries()) {
-    const sandbox = await startSandbox({
-      seed: 500 + index,
-      accounts: 10,
-      plan: "enterprise",
-      maxPerPage: 50,
-      requestsPerMinute: 1_000_000,
-      threads: 1,
-    });
-    open.push(sandbox);
-    sandboxes.push(sandbox);
-  }
   const dir = tempFolder();
   const redisDir = join(tempFolder(), "redis");
   for (const folder of [dir, redisDir]) mkdirSync(folder, { recursive: true });
   const redis = await startRedis({ appendonlyDir: redisDir });
-  open.push({ close: () => redis.kill() });
+  afterTest(() => redis.kill());
   const schedule = PERIOD_S === 60 ? "* * * * *" : `*/${PERIOD_S} * * * * *`;
   const settings = [
     `schedule: "${schedule}"`,
@@ -150,7 +136,7 @@ const aWorld = async () => {
     ...sandboxes.map(({ url, token }, index) => `  ${names[index]}: { base_url: "${url}", token: "${token}" }`),
   ];
   writeFileSync(join(dir, "duckmirror.yaml"), settings.join("\n"));
-  return { sandboxes, dir, redis };
+  return { dir, redis };
 };
 
 const readShared = async (redis: TestRedis, dir: string): Promise<Shared> => {
@@ -169,8 +155,8 @@ test(
   `${MINUTES} minutes of ${ORGANIZATIONS} organizations: nothing grows with the number of syncs (seed ${SEED})`,
   async () => {
     const random = seededRandom(SEED);
-    const { sandboxes, dir, redis } = await aWorld();
-    const start = (): BuiltRun => startBuilt(["worker", "--quiet", "--listen", "127.0.0.1:0"], {}, dir);
+    const { dir, redis } = await aWorld();
+    const start = (): BuiltRun => startBuilt([...WORKER, "--quiet"], {}, dir);
     const fleet = Array.from({ length: WORKERS }, start);
     /** Starts again, as a service manager does, what ended because Redis was away when it started. */
     const tend = (): void => {
@@ -222,7 +208,7 @@ test(
       for (const sandbox of sandboxes) await sandbox.evolve(CHANGES);
       await nextSyncs();
       for (const process of fleet) {
-        const sample = sampleOf(process, redis, sandboxes);
+        const sample = sampleOf(process, redis);
         if (sample !== null) lives.set(process, [...(lives.get(process) ?? []), sample]);
       }
       shared.push(await readShared(redis, dir));
@@ -242,11 +228,8 @@ test(
       others: samples.map(({ others }) => others),
     }));
     process.stdout.write(`${JSON.stringify({ minutes: MINUTES, killed, shared, processes })}\n`);
-    for (const [index, name] of names.entries()) {
-      const sandbox = sandboxes[index];
-      if (sandbox === undefined) throw new Error(`${name} has no service`);
-      expect(await trackedDifferences(snapshotOf(dir, name), sandbox), name).toEqual([]);
-    }
+    for (const [index, sandbox] of sandboxes.entries())
+      expect(await trackedDifferences(snapshotOf(dir, `p${index}`), sandbox)).toEqual([]);
     if (early === undefined || late === undefined) throw new Error("no sample");
     const syncs = late.syncs - early.syncs;
     expect((late.keys - early.keys) / syncs, "keys of Redis a sync, kept for a day").toBeLessThan(KEYS_A_SYNC);

@@ -19,7 +19,7 @@ export const mayBeOpen = (server: SecondServer, { content }: Following): readonl
   const { pages, strangers } = server.traits;
   if (!pages.counts) return null;
   const needed: readonly string[] =
-    strangers.forbidden === null || strangers.forbiddenForNow ? [] : NEEDED_FOR[strangers.forbidden];
+    strangers.forbidden === null || strangers.forbiddenForNow ? [] : (NEEDED_FOR[strangers.forbidden] ?? []);
   return [
     ...(strangers.window === null && !strangers.estimates ? [] : LISTS),
     ...needed,

@@ -1,4 +1,4 @@
-// GET /v1/account-insights: resolution by id, domain or text, and the sections asked for.
+// GET /v1/account-insights, by the id of an account.
 import { badRequest, type Found } from "./answer.ts";
 import { includedLists } from "./included.ts";
 import type { Fields, Json } from "./json-text.ts";
@@ -27,12 +27,6 @@ export const insightProfile = ({ fields }: Row): Fields => {
   return { accountId: fields.id ?? null, ...Object.fromEntries(named), score: fields.mainScore ?? null };
 };
 
-const candidateOf = ({ fields }: Row): Fields => ({
-  accountId: fields.id ?? null,
-  name: fields.name ?? null,
-  domain: fields.domain ?? null,
-});
-
 /** Contacts and signals of the account, as far as asked for. */
 const alongWith = ({ world, traits }: Workspace, query: URLSearchParams, account: Row): Json | undefined => {
   const wanted = query.get("include")?.split(",") ?? [];
@@ -59,41 +53,17 @@ const alongWith = ({ world, traits }: Workspace, query: URLSearchParams, account
 export const insightRoute = (workspace: Workspace, query: URLSearchParams): Found => {
   const { world, traits, tier } = workspace;
   if (query.has("include") && traits.included === "refused") return badRequest("include is not supported here");
-  const [id, domain, text] = [query.get("accountId"), query.get("domain"), query.get("query")];
-  if (id === null && domain === null && text === null) return badRequest("one of query, domain, accountId is required");
+  const id = query.get("accountId");
+  if (id === null) return badRequest("accountId is required");
+  const account = world.accounts.get(id);
+  const sections = world.insights.get(id);
   const answer = (top: Fields): Found => ({ ok: true, top, usage: true });
-  const nothing = (): Found =>
-    answer({ status: "not_found", ...(traits.records.absent === "null" ? { data: null, message: null } : {}) });
-  if (tier() === "public") return nothing();
-  const rows = [...world.accounts.values()];
-  const byDomain = (wanted: string) =>
-    rows.filter(({ fields }) => fields.domain === wanted.toLowerCase().replace(/^www\./, ""));
-  const byText = (wanted: string) =>
-    rows.filter(({ fields }) =>
-      String(fields.name ?? "")
-        .toLowerCase()
-        .includes(wanted.toLowerCase()),
-    );
-  const matches =
-    id !== null
-      ? rows.filter(({ key }) => key === id)
-      : domain !== null
-        ? byDomain(domain)
-        : [...byDomain(text ?? ""), ...byText(text ?? "")];
-  const [first] = matches;
-  if (first === undefined) return nothing();
-  if (matches.length > 1) {
-    const candidates: Json = matches.map(candidateOf);
-    return answer({ status: "multiple_matches", candidates, bestMatch: candidateOf(first) });
-  }
-  const sections = world.insights.get(first.key);
-  if (sections === undefined) return nothing();
-  const wanted = query.get("sections")?.split(",") ?? null;
-  const kept = Object.entries(sections).filter(([name]) => wanted === null || wanted.includes(name));
-  const included = alongWith(workspace, query, first);
+  if (tier() === "public" || account === undefined || sections === undefined)
+    return answer({ status: "not_found", ...(traits.records.absent === "null" ? { data: null, message: null } : {}) });
+  const included = alongWith(workspace, query, account);
   return answer({
     status: "found",
-    data: { profile: insightProfile(first), ...Object.fromEntries(kept) },
+    data: { profile: insightProfile(account), ...sections },
     ...(included === undefined ? {} : { included }),
   });
 };

@@ -138,9 +138,6 @@ export const shown = (
   );
 };
 
-const list = (text: string | null): readonly string[] | null =>
-  text === null || text === "" ? null : text.split(",").map((part) => part.trim());
-
 /** A filter by date: `after` and `before` as query values, null where not asked for. */
 const within = (value: Json | undefined, after: string | null, before: string | null, traits: Traits): boolean => {
   if (after === null && before === null) return true;
@@ -157,34 +154,10 @@ const within = (value: Json | undefined, after: string | null, before: string | 
   return holds(after, 1) && holds(before, -1);
 };
 
-export interface Filters {
-  /** Query parameter → field; several values separated by commas. */
-  readonly equal: Readonly<Record<string, string>>;
-  /** Query parameters after and before, and the field. */
-  readonly dates: readonly (readonly [after: string, before: string, field: string])[];
-  /** Query parameter → fields its text is looked for in. */
-  readonly texts: Readonly<Record<string, readonly string[]>>;
-}
+/** Query parameters after and before, and the field. */
+export type Dates = readonly (readonly [after: string, before: string, field: string])[];
 
-export const filtered = (rows: Iterable<Row>, filters: Filters, query: URLSearchParams, traits: Traits): Row[] =>
-  [...rows].filter(
-    ({ fields }) =>
-      Object.entries(filters.equal).every(([param, field]) => {
-        const values = list(query.get(param));
-        return values === null || values.includes(String(fields[field] ?? ""));
-      }) &&
-      filters.dates.every(([after, before, field]) =>
-        within(fields[field], query.get(after), query.get(before), traits),
-      ) &&
-      Object.entries(filters.texts).every(([param, names]) => {
-        const words = query.get(param)?.toLowerCase();
-        return (
-          words === undefined ||
-          names.some((name) =>
-            String(fields[name] ?? "")
-              .toLowerCase()
-              .includes(words),
-          )
-        );
-      }),
+export const filtered = (rows: Iterable<Row>, dates: Dates, query: URLSearchParams, traits: Traits): Row[] =>
+  [...rows].filter(({ fields }) =>
+    dates.every(([after, before, field]) => within(fields[field], query.get(after), query.get(before), traits)),
   );

@@ -1,4 +1,5 @@
-// Resources as API.md lists them, field by field. `!` marks a required field, `?opt` one that is opt-in.
+// Resources as API.md lists them, and what its words say besides: which numbers are scores, and which texts are moments.
+import { apiFields } from "../support/api-fields.ts";
 
 export type Kind = "text" | "whole" | "small" | "score" | "flag" | "time" | "day" | "object" | "texts";
 
@@ -9,93 +10,65 @@ export interface Field {
   readonly optIn: boolean;
 }
 
-const fieldsOf = (lines: string): readonly Field[] =>
-  lines
-    .trim()
-    .split(/\s+/)
-    .map((entry): Field => {
-      const [, name = "", kind = "text", mark = ""] = /^(\w+)(?::(\w+))?([!~]?)$/.exec(entry) ?? [];
-      return { name, kind: kindOf(kind), required: mark === "!", optIn: mark === "~" };
-    });
-
-const KINDS: readonly Kind[] = ["text", "whole", "small", "score", "flag", "time", "day", "object", "texts"];
-const kindOf = (text: string): Kind => {
-  const kind = KINDS.find((each) => each === text);
-  if (kind === undefined) throw new TypeError(`${text} is no kind of field`);
-  return kind;
+const KIND_OF_TYPE: Readonly<Record<string, Kind>> = {
+  string: "text",
+  number: "whole",
+  boolean: "flag",
+  object: "object",
+  "string[]": "texts",
 };
 
-export const ACCOUNT = fieldsOf(`
-  id:whole! organizationId! companyId ownerId createdAt:time! updatedAt:time! name domain logoUrl featuredImageUrl
-  description industry headquartersLocation numberOfEmployees:whole type! priority:small mainScore:score
-  mainScoreComponents:object summary:object insights:object swotAnalysis:object threeWhys:object valuePyramid:object
-  valueProposition:object valueHypothesis:object pointOfView:object professionalNetworkUrl fundingDataUrl
-  contactDataUrl crmUrl salesToolUrl addedOn:day lastRefreshAt:time countryCode`);
+/** Of fields whose kind their type does not say. */
+const KIND_OF_NAME: Readonly<Record<string, Kind>> = {
+  mainScore: "score",
+  priority: "small",
+  year: "small",
+  quarter: "small",
+  fiscalYear: "small",
+  createdAt: "time",
+  updatedAt: "time",
+  lastRefreshAt: "time",
+  lastChangeDetectedOn: "time",
+  datePublished: "time",
+  happenedAt: "time",
+  occurredAt: "time",
+  addedOn: "day",
+  inCurrentRoleSince: "day",
+  date: "day",
+  clinicalTrialPrimaryCompletionDate: "day",
+  clinicalTrialStudyCompletionDate: "day",
+  postedOn: "day",
+  filingDate: "day",
+  reportDate: "day",
+};
 
-export const CONTACT = fieldsOf(`
-  id! organizationId! accountId:whole firstName lastName currentTitle currentCompanyName changeType
-  inCurrentRoleSince:day lastChangeDetectedOn:time mainScore:score professionalNetworkUrl email emailStatus phone
-  location previousTitle previousCompanyName profilePictureUrl type contactRole personInsights:object
-  talkingPoints:object positionWhenFormerUser:object introPaths:texts matchingTargetKeywords:texts
-  matchingTargetJobTitles:texts matchingTargetLocations:texts matchingTargetTechnologies:texts`);
+const fieldsOf = (resource: string): readonly Field[] =>
+  Object.entries(apiFields.resources[resource] ?? {}).map(([name, text]) => {
+    const [type = "", ...marks] = text.split(" ");
+    const kind = KIND_OF_NAME[name] ?? KIND_OF_TYPE[type];
+    if (kind === undefined) throw new TypeError(`${resource}.${name} is a ${type}`);
+    return { name, kind, required: marks.includes("required"), optIn: marks.includes("opt-in") };
+  });
 
-export const SIGNAL = fieldsOf(`
-  id:whole! organizationId! accountId:whole! type! subtype headline! description date:day! sources:texts
-  matchingKeywords:texts relevance:object fullContent smartSummary:object playUrls:object slidesUrls:texts
-  documentsUrls:texts clinicalTrialPrimaryCompletionDate:day clinicalTrialStudyCompletionDate:day
-  clinicalTrialLastKnownStatus clinicalTrialCollaborators:texts createdAt:time! updatedAt:time!`);
-
-export const COMPANY = fieldsOf(`
-  id! name domain websiteUrl description industry headquartersLocation numberOfEmployees:whole mainStockSymbol
-  fundingDataUrl professionalNetworkUrl contactDataUrl fiscalYearInfo:object insights:object~`);
-
-export const ARTICLE = fieldsOf(`
-  id! companyId headline url! datePublished:time! description excerpt publisher publisherUrl featuredImageUrl
-  articleBody~`);
-
-export const JOB = fieldsOf(`
-  id! companyId status url! title companyName location postedOn:day! applicants seniorityLevel employmentType
-  jobFunction industries jobDescription~`);
-
-export const CALL = fieldsOf(`
-  id:whole! companyId stockSymbol year:small quarter:small happenedAt:time audioUrl reportUrl presentationUrl
-  fullTranscript~ generatedAnalysis:object~`);
-
-export const FILING = fieldsOf(`
-  id:whole! companyId type accessionNumber url filingDate:day reportDate:day fiscalYear:small quarter:small
-  fullContent~`);
-
-export const HISTORY_ITEM = fieldsOf(`
-  id:whole! occurredAt:time! endpoint! successful:flag! error apiKeyId input:object`);
+export const ACCOUNT = fieldsOf("Account");
+export const CONTACT = fieldsOf("Contact");
+export const SIGNAL = fieldsOf("Signal");
+export const COMPANY = fieldsOf("Company (public)");
+export const CALL = fieldsOf("Earnings call");
+export const HISTORY_ITEM = fieldsOf("Usage records: Request history item");
 
 export const OF_COMPANY = {
-  "news-articles": ARTICLE,
-  "job-openings": JOB,
+  "news-articles": fieldsOf("News article"),
+  "job-openings": fieldsOf("Job opening"),
   "earnings-calls": CALL,
-  filings: FILING,
+  filings: fieldsOf("Filing"),
 } as const;
 export type CompanyList = keyof typeof OF_COMPANY;
 export const COMPANY_LISTS = ["news-articles", "job-openings", "earnings-calls", "filings"] as const;
 
-export const ACCOUNT_TYPES = [
-  "prospect",
-  "customer",
-  "partner",
-  "churned",
-  "open-opportunity",
-  "competitor",
-  "other",
-] as const;
-export const SIGNAL_TYPES = [
-  "relevant-news",
-  "hiring-alert",
-  "hiring-alert-closed",
-  "press-release",
-  "m-and-a-alert",
-  "funding-alert",
-  "earnings-call",
-  "filing-alert",
-  "clinical-trial",
-  "podcast",
-  "media-document",
-] as const;
+const valuesOf = (enumeration: string) => {
+  const [first = "", ...rest] = apiFields.enumerations[enumeration]?.split(", ") ?? [];
+  return [first, ...rest] as const;
+};
+export const ACCOUNT_TYPES = valuesOf("Account.type");
+export const SIGNAL_TYPES = valuesOf("Signal.type");

@@ -1,44 +1,21 @@
-// The eighteen endpoints of API.md, over the world as it is now.
+// The endpoints of API.md that a sync reads, over the world as it is now.
 import { badRequest, type Found, found, notFound } from "./answer.ts";
 import { includedOf } from "./included.ts";
 import { insightRoute } from "./insight-route.ts";
 import type { Fields, Json } from "./json-text.ts";
-import { type Filters, filtered, type ListRoute, pageOf, shown } from "./lists.ts";
+import { type Dates, filtered, type ListRoute, pageOf, shown } from "./lists.ts";
 import * as resource from "./resources.ts";
 import type { Traits } from "./traits.ts";
 import { usageRoutes } from "./usage-routes.ts";
 import type { Workspace } from "./workspace.ts";
 import type { Row, Rows } from "./world.ts";
 
-const dated = (after: string, before: string, field: string) => [after, before, field] as const;
-const ACCOUNT_FILTERS: Filters = {
-  equal: {
-    ids: "id",
-    domain: "domain",
-    companyId: "companyId",
-    ownerId: "ownerId",
-    type: "type",
-    priority: "priority",
-  },
-  dates: [],
-  texts: { textQuery: ["name", "domain"] },
-};
-const CONTACT_FILTERS: Filters = {
-  equal: { accountId: "accountId", type: "type", changeType: "changeType" },
-  dates: [
-    dated("isInCurrentRoleAfterDate", "isInCurrentRoleBeforeDate", "inCurrentRoleSince"),
-    dated("lastChangeDetectedAfter", "lastChangeDetectedBefore", "lastChangeDetectedOn"),
-  ],
-  texts: {
-    textQuery: ["firstName", "lastName", "currentTitle", "currentCompanyName", "location"],
-    currentTitleTextQuery: ["currentTitle"],
-  },
-};
-const SIGNAL_FILTERS: Filters = {
-  equal: { accountId: "accountId", type: "type" },
-  dates: [dated("afterDate", "beforeDate", "date")],
-  texts: { textQuery: ["headline", "description", "fullContent"] },
-};
+/** Filters by date: parameters after and before, and the field. */
+const CONTACT_DATES: Dates = [
+  ["isInCurrentRoleAfterDate", "isInCurrentRoleBeforeDate", "inCurrentRoleSince"],
+  ["lastChangeDetectedAfter", "lastChangeDetectedBefore", "lastChangeDetectedOn"],
+];
+const SIGNAL_DATES: Dates = [["afterDate", "beforeDate", "date"]];
 
 const namesIn = (query: URLSearchParams): readonly string[] => query.get("include")?.split(",") ?? [];
 
@@ -99,20 +76,9 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
     );
   };
 
-  const hasSignals = ({ fields }: Row): boolean => {
-    const [types, after] = [query.get("hasSignalsOfType"), query.get("hasSignalsAfterDate")];
-    if (types === null && after === null) return true;
-    const asked = new URLSearchParams({
-      ...(types === null ? {} : { type: types }),
-      ...(after === null ? {} : { afterDate: after }),
-      accountId: String(fields.id),
-    });
-    return filtered(world.signals.values(), SIGNAL_FILTERS, asked, traits).length > 0;
-  };
-
-  const list = (rows: Rows, filters: Filters, fields: readonly resource.Field[], sortBy: string): ListRoute => ({
+  const list = (rows: Rows, dates: Dates, fields: readonly resource.Field[], sortBy: string): ListRoute => ({
     fields,
-    rows: isFull ? filtered(rows.values(), filters, query, traits) : [],
+    rows: isFull ? filtered(rows.values(), dates, query, traits) : [],
     sortBy,
     largest,
     withheld: fields === resource.SIGNAL ? withheldSignalFields(traits, false) : {},
@@ -138,7 +104,7 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
   };
 
   const counts = (): Found => {
-    const rows = isFull ? filtered(world.signals.values(), SIGNAL_FILTERS, query, traits) : [];
+    const rows = isFull ? filtered(world.signals.values(), SIGNAL_DATES, query, traits) : [];
     if (!isFull) return found({});
     const byType = resource.SIGNAL_TYPES.map((type) => [
       type,
@@ -189,20 +155,20 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
       return insightRoute(workspace, query);
     case "accounts": {
       if (id !== undefined) return detail(world.accounts, id, resource.ACCOUNT, "account");
-      const route = list(world.accounts, ACCOUNT_FILTERS, resource.ACCOUNT, "mainScore");
-      return page({ ...route, rows: route.rows.filter(hasSignals) }, (rows) => accountRelations(rows, false), true);
+      const route = list(world.accounts, [], resource.ACCOUNT, "mainScore");
+      return page(route, (rows) => accountRelations(rows, false), true);
     }
     case "contacts":
       if (id !== undefined) return detail(world.contacts, id, resource.CONTACT, "contact");
       return page(
-        list(world.contacts, CONTACT_FILTERS, resource.CONTACT, "inCurrentRoleSince"),
+        list(world.contacts, CONTACT_DATES, resource.CONTACT, "inCurrentRoleSince"),
         () => undefined,
         traits.credits.usageOnContacts,
       );
     case "signals":
       if (id === "counts") return counts();
       if (id !== undefined) return detail(world.signals, id, resource.SIGNAL, "signal");
-      return page(list(world.signals, SIGNAL_FILTERS, resource.SIGNAL, "date"), () => undefined, true);
+      return page(list(world.signals, SIGNAL_DATES, resource.SIGNAL, "date"), () => undefined, true);
     case "companies": {
       if (id === "by-input" && sub !== undefined) return byInput(sub);
       if (id === undefined) return notFound("route");
@@ -212,8 +178,6 @@ export const answerRoute = (workspace: Workspace, path: readonly string[], query
     }
     case "usage":
       return usageRoutes(workspace, id, query);
-    case "feedback":
-      return found({ received: true }, { usage: false });
     default:
       return notFound("route");
   }

@@ -6,7 +6,7 @@ import { type Chance, chanceOf, hashOf } from "./random.ts";
 const HOUR_MS = 3_600_000;
 
 /** Routes that a token may lack, as the log of the service names them, and the streams that need each. */
-export const NEEDED_FOR = {
+export const NEEDED_FOR: Readonly<Record<string, readonly string[]>> = {
   contacts: ["contacts"],
   signals: ["signals"],
   "account-insights": ["account_insights"],
@@ -21,24 +21,9 @@ export const NEEDED_FOR = {
   "contacts/{id}": ["contacts"],
   "usage/requests": ["usage"],
   "usage/limits": ["usage"],
-} as const;
-export type NamedRoute = keyof typeof NEEDED_FOR;
-const ROUTES = [
-  "contacts",
-  "signals",
-  "account-insights",
-  "news-articles",
-  "job-openings",
-  "earnings-calls",
-  "filings",
-  "company",
-  "by-input",
-  "signals/counts",
-  "signals/{id}",
-  "contacts/{id}",
-  "usage/requests",
-  "usage/limits",
-] as const satisfies readonly NamedRoute[];
+};
+const [first = "", ...others] = Object.keys(NEEDED_FOR);
+const ROUTES = [first, ...others] as const;
 
 /** What a record that left its list answers by its id. `another`: with the record that it was merged into. */
 export type Leavers = "gone" | "moved" | "archived" | "another";

@@ -4,10 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { syncWell } from "../../acceptance/built-cli.ts";
+import { aSandbox, FAST, syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
-import { forFile } from "../../support/for-file.ts";
 import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
 import { BROKEN_REQUESTS } from "./broken-requests.ts";
 import { CUNNING_REQUESTS } from "./cunning-requests.ts";
@@ -35,9 +33,9 @@ const textsOf = async (url: string): Promise<readonly string[]> => {
   return lists.flat().filter((text): text is string => typeof text === "string" && text.length >= 8);
 };
 
-const sandbox = await forFile(startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 }));
+const sandbox = await aSandbox({ accounts: 5 });
 beforeAll(async () => {
-  await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
+  await syncWell(sandbox, dataDir, [], FAST);
   const open = await serving(dataDir, {});
   rows = await textsOf(open.url);
   await open.run.kill();

@@ -2,10 +2,8 @@
 // statement that nobody waits for, and stops in time.
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { syncWell } from "../../acceptance/built-cli.ts";
+import { aSandbox, FAST, syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
-import { forFile } from "../../support/for-file.ts";
 import { type Attack, ENDLESS, GREEDY, HEAVY_PLANS } from "../sql-attacks.ts";
 import { type Attacked, healthMs, MOST_MEMORY_KB, MOST_WAIT_MS, peakMemory, serving } from "./attacked-server.ts";
 
@@ -25,8 +23,7 @@ const LARGE_VALUES = [
 ];
 
 const dataDir = tempFolder();
-const sandbox = await forFile(startSandbox({ accounts: 5, requestsPerMinute: 1_000_000, threads: 1 }));
-await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
+await syncWell(await aSandbox({ accounts: 5 }), dataDir, [], FAST);
 
 const ask = ({ url }: Attacked, sql: string, signal?: AbortSignal) =>
   fetch(`${url}/api/query`, {

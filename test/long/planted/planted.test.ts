@@ -16,10 +16,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Sandbox, startSandbox } from "../../../src/sandbox/sandbox.ts";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
-import { runBuilt, startBuilt, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
+import { aSandbox, FAST, runBuilt, startBuilt, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
 import { PLANTS, type Plant, RACES } from "./plants.ts";
 
@@ -27,24 +26,19 @@ const PLANTER = fileURLToPath(new URL("./planter.mjs", import.meta.url));
 /** A command that waits for a planted pipe never ends. */
 const MOST_MS = 60_000;
 
-const service = { url: "", token: "" };
-let sandbox: Sandbox;
-let model: string;
+const sandbox = await aSandbox({ accounts: 3 });
+const model = tempFolder();
 let contact: string;
 
 beforeAll(async () => {
-  sandbox = await startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 });
-  Object.assign(service, { url: sandbox.url, token: sandbox.token });
-  model = tempFolder();
-  await syncWell(service, model, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
+  await syncWell(sandbox, model, [], FAST);
   await runBuilt(["export", "--quiet", "--data-dir", model], {});
   const { out } = await runBuilt(
     ["query", "SELECT id FROM contacts LIMIT 1", "--format", "ndjson", "--data-dir", model],
     {},
   );
   contact = JSON.parse(out).id;
-}, 120_000);
-afterAll(() => sandbox.close());
+});
 
 interface Scene {
   readonly dataDir: string;
@@ -96,11 +90,7 @@ const running = ({ dataDir }: Scene, { argv, env = {} }: Pick<Plant, "argv" | "e
   const elsewhere = join(dirname(dataDir), "elsewhere");
   const words = argv.map((word) => (word === "CONTACT" ? contact : word === "ELSEWHERE" ? elsewhere : word));
   const more = argv[0] === "init" ? ["--config", join(dataDir, "duckmirror.yaml")] : ["--data-dir", dataDir];
-  return startBuilt(
-    [...words, ...more],
-    { ...syncEnv(service, dataDir), DUCKMIRROR_RATE_LIMIT: "100000", ...env },
-    dataDir,
-  );
+  return startBuilt([...words, ...more], { ...syncEnv(sandbox, dataDir), ...FAST, ...env }, dataDir);
 };
 
 describe("planted before", () => {

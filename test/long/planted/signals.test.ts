@@ -4,8 +4,17 @@ import { execFileSync } from "node:child_process";
 import { closeSync, constants, mkdirSync, openSync, rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { startSandbox } from "../../../src/sandbox/sandbox.ts";
-import { type BuiltRun, runBuilt, startBuilt, startServing, syncEnv, syncWell } from "../../acceptance/built-cli.ts";
+import {
+  aSandbox,
+  type BuiltRun,
+  FAST,
+  runBuilt,
+  startBuilt,
+  startServing,
+  syncWell,
+  WORKER,
+  workerEnv,
+} from "../../acceptance/built-cli.ts";
 import { tempFolder } from "../../acceptance/temp-folder.ts";
 import { forFile } from "../../support/for-file.ts";
 import { startRedis } from "../../support/redis.ts";
@@ -14,7 +23,7 @@ import { startRedis } from "../../support/redis.ts";
 const MOST_STOP_MS = 20_000;
 const STATE_FILES = ["following.json", "tier.json", "keys.json", "history-id", "looks.ndjson", "closed", "backup.key"];
 
-const sandbox = await forFile(startSandbox({ accounts: 3, requestsPerMinute: 1_000_000, threads: 1 }));
+const sandbox = await aSandbox({ accounts: 3 });
 const redis = await forFile(startRedis());
 
 const plantPipe = (path: string): void => {
@@ -36,12 +45,7 @@ const stopped = async ({ child, ended }: Pick<BuiltRun, "child" | "ended">): Pro
   return performance.now() - asked;
 };
 
-const envOf = (dataDir: string) => ({
-  ...syncEnv(sandbox, dataDir),
-  DUCKMIRROR_SCHEDULE: "off",
-  DUCKMIRROR_RATE_LIMIT: "100000",
-  REDIS_URL: redis.url,
-});
+const envOf = (dataDir: string) => workerEnv(sandbox, { REDIS_URL: redis.url }, dataDir);
 
 test.each(["sync", "worker"])("a pipe as duckmirror.yaml refuses %s at once", async (command) => {
   const folder = tempFolder();
@@ -52,8 +56,8 @@ test.each(["sync", "worker"])("a pipe as duckmirror.yaml refuses %s at once", as
 
 test("SIGTERM ends a worker whose state files have become pipes, and its sync", async () => {
   const dataDir = tempFolder();
-  await syncWell(sandbox, dataDir, [], { DUCKMIRROR_RATE_LIMIT: "100000" });
-  const worker = await startServing(["worker", "--listen", "127.0.0.1:0", "--json"], envOf(dataDir));
+  await syncWell(sandbox, dataDir, [], FAST);
+  const worker = await startServing(WORKER, envOf(dataDir));
   for (const name of STATE_FILES) plantPipe(join(dataDir, "state", name));
   await runBuilt(["trigger", "--json"], { ...envOf(tempFolder()), DUCKMIRROR_LISTEN: new URL(worker.url).host });
   expect(await stopped(worker)).toBeLessThan(MOST_STOP_MS);
@@ -62,7 +66,7 @@ test("SIGTERM ends a worker whose state files have become pipes, and its sync", 
 test("a worker that begins with such a state ends by itself or by SIGTERM", async () => {
   const dataDir = tempFolder();
   for (const name of STATE_FILES) plantPipe(join(dataDir, "state", name));
-  const worker = startBuilt(["worker", "--listen", "127.0.0.1:0", "--json"], envOf(dataDir));
+  const worker = startBuilt(WORKER, envOf(dataDir));
   await expect.poll(() => worker.out().includes("\n") || worker.child.exitCode !== null).toBe(true);
   expect(await stopped(worker)).toBeLessThan(MOST_STOP_MS);
 });

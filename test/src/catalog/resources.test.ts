@@ -2,10 +2,10 @@
 // The document itself is not part of this repository; api-fields.json is what was read from it, and stands in for it.
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import type { FieldSpec } from "../../../src/catalog/fields.ts";
 import * as catalog from "../../../src/catalog/resources.ts";
 import { readApiDocument } from "../../support/api-document.ts";
+import { apiFields } from "../../support/api-fields.ts";
 
 const documentFile = new URL("../../../../shared/API.md", import.meta.url);
 const fixtureFile = new URL("../../support/api-fields.json", import.meta.url);
@@ -25,11 +25,6 @@ const compact = ({ resources, enumerations }: ReturnType<typeof readApiDocument>
   ),
   enumerations: Object.fromEntries(Object.entries(enumerations).map(([place, values]) => [place, values.join(", ")])),
 });
-
-const texts = z.record(z.string(), z.string());
-const documented = z
-  .object({ resources: z.record(z.string(), texts), enumerations: texts })
-  .parse(JSON.parse(readFileSync(fixtureFile, "utf8")));
 
 /** Resources of which the document says for each field whether it is required and opt-in. */
 const PRECISE: Readonly<Record<string, readonly FieldSpec[]>> = {
@@ -61,17 +56,17 @@ const COLUMNS: Readonly<Record<string, readonly string[]>> = {
 const NAMES_A_TIME = /(At|On|Date|Since)$|^date/;
 
 test("the fixture is what the document says, where the document is at hand", async () => {
-  if (!existsSync(documentFile)) return expect(Object.keys(documented.resources)).toEqual(Object.keys(RESOURCES));
+  if (!existsSync(documentFile)) return expect(Object.keys(apiFields.resources)).toEqual(Object.keys(RESOURCES));
   const read = JSON.stringify(compact(readApiDocument(readFileSync(documentFile, "utf8"))), null, 2);
   await expect(`${read}\n`).toMatchFileSnapshot(fixtureFile.pathname);
 });
 
 test("every documented resource is in the catalog", () => {
-  expect(Object.keys(documented.resources)).toEqual(Object.keys(RESOURCES));
+  expect(Object.keys(apiFields.resources)).toEqual(Object.keys(RESOURCES));
 });
 
 describe.each(Object.entries(RESOURCES))("%s", (name, fields) => {
-  const wanted = documented.resources[name] ?? {};
+  const wanted = apiFields.resources[name] ?? {};
 
   test("has every documented field, with its type", () => {
     expect(Object.keys(wanted).length).toBeGreaterThan(3);
@@ -98,13 +93,13 @@ test.each(Object.entries(PRECISE))(
       field,
       [apiType, ...(required ? ["required"] : []), ...(optIn ? ["opt-in"] : [])].join(" "),
     ]);
-    expect(found).toEqual(Object.entries(documented.resources[name] ?? {}));
+    expect(found).toEqual(Object.entries(apiFields.resources[name] ?? {}));
   },
 );
 
 test("documented enumerations are in the catalog, value by value", () => {
-  expect(Object.keys(documented.enumerations).length).toBeGreaterThanOrEqual(5);
-  for (const [place, values] of Object.entries(documented.enumerations)) {
+  expect(Object.keys(apiFields.enumerations).length).toBeGreaterThanOrEqual(5);
+  for (const [place, values] of Object.entries(apiFields.enumerations)) {
     const [resource = "", name] = place.split(".");
     const field = RESOURCES[resource]?.find((each) => each.name === name);
     expect(field?.allowed?.join(", "), place).toBe(values);

@@ -156,12 +156,6 @@ test("a refusal that names one kind of record gives up only that", async () => {
   expect(insightsIn(service).at(-1)?.query).toMatchObject({ include: "signals", signalsLimit: "100" });
 });
 
-test("lists that are not mirrored, or only in part, do not come along", async () => {
-  const service = await start({}, { DUCKMIRROR_STREAMS: "accounts,signals,account_insights" });
-  await rig.sync({}, { DUCKMIRROR_SCOPE: JSON.stringify({ signals: { type: ["relevant-news"] } }) });
-  expect(insightsIn(service).map(({ query }) => query.include)).toEqual([undefined, undefined, undefined]);
-});
-
 /** A service whose profile of c_1 embeds `included`. */
 const startWithCalls = async (included: Record<string, unknown>, env: Record<string, string> = {}) => {
   const service = createFakeService(emptyData());

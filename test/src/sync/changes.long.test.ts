@@ -55,23 +55,6 @@ test("a deleted contact is probed by id and removed; when it returns it is live 
   expect((await sync()).paid).toBe(3);
 });
 
-test("lists that turn empty because the tier was lowered delete nothing and exit with 5", async () => {
-  const { data, sync, rows, ids } = await aMirror();
-  const { accounts, contacts, signals, insights } = data;
-  Object.assign(data, { accounts: [], contacts: [], signals: [], insights: {} });
-  for (const full of [false, true]) {
-    const { error, report, of } = await sync({ full });
-    expect(error?.exitCode).toBe(5);
-    const failed = report.streams.filter(({ status }) => status === "failed").map(({ stream }) => stream);
-    expect(failed).toEqual(["accounts", "contacts", "signals"]);
-    expect(of("accounts").error).toContain("TIER_LOWERED");
-  }
-  const found = rows("account_insights", "status").filter(({ status }) => status === "found");
-  expect([ids("accounts").length, ids("signals").length, found.length]).toEqual([5, 30, 5]);
-  Object.assign(data, { accounts, contacts, signals, insights });
-  expect((await sync()).error).toBeNull();
-});
-
 test("a list that loses more than its share deletes nothing unless that is allowed", async () => {
   const { data, sync, ids } = await aMirror();
   data.signals.splice(0, 20);

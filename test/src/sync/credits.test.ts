@@ -127,14 +127,6 @@ test("the last reading of the quota counts every credit of the run, those of the
   }
 });
 
-test("a limit that no column holds is no limit, and is not lost", async () => {
-  const usage = { limit: 1e300, used: 5, remaining: 1e300, resetsAt: null };
-  const rig = await startSyncRig(createFakeService(anOrganization(1), { usage }));
-  expect((await rig.sync()).error).toBeNull();
-  const kept = `SELECT "limit", (_extra->>'$.limit')::DOUBLE AS written FROM usage_snapshots WHERE source = 'usage'`;
-  expect(await rig.rows(kept)).toEqual([{ limit: null, written: 1e300 }]);
-});
-
 test("each answer is stored with the id that the service gave it and its interface's version, as a support ticket needs them", async () => {
   const rig = await startSyncRig(createFakeService(anOrganization(1)), { DUCKMIRROR_STREAMS: "accounts" });
   expect((await rig.sync()).error).toBeNull();

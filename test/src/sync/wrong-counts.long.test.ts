@@ -3,14 +3,7 @@
 // two share a row. Shows P20 and P23.
 import { expect, test } from "vitest";
 import { aJob, aNewsArticle, anOrganization, aSignal } from "../../support/fake-data.ts";
-import {
-  counting,
-  createFakeService,
-  emptyData,
-  type FakeData,
-  type FakeService,
-  idsOf,
-} from "../../support/fake-service.ts";
+import { counting, createFakeService, type FakeData, type FakeService, idsOf } from "../../support/fake-service.ts";
 import { startMemoryRig } from "../../support/memory-rig.ts";
 import { simulatedClock } from "../../support/sync-rig.ts";
 
@@ -87,7 +80,14 @@ test("a row of a company's list that is counted before it is returned is mirrore
 });
 
 /** A mirror of signals alone. */
-const ofSignals = (service: FakeService) => startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" });
+const ofSignals = (service: FakeService) =>
+  startMemoryRig(service, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
+/** The service, but for each page of these lists behind the fourth it returns this one. */
+const showingAgain = (service: FakeService, lists: string, page: string): FakeService => ({
+  ...service,
+  answer: (path, query) =>
+    service.answer(path, path.endsWith(lists) && Number(query.page) > 4 ? { ...query, page } : query),
+});
 
 test.each([
   { what: "ends far before its count", rows: 45, from: 1_000 },
@@ -153,15 +153,8 @@ test.each([
 });
 
 test("a list whose last pages come again is walked twice, labelled, and not paid for in each further sync", async () => {
-  const service = createFakeService(emptyData(), { maxPerPage: 25, overPage: "honest" });
-  for (let id = 1; id <= 200; id++)
-    service.data.signals.push(aSignal(id, { updatedAt: new Date(id * 1e9).toISOString() }));
-  const clamped: FakeService = {
-    ...service,
-    answer: (path, query) =>
-      service.answer(path, path === "/v1/signals" && Number(query.page) > 4 ? { ...query, page: "4" } : query),
-  };
-  const { sync, clock } = await startMemoryRig(clamped, { DUCKMIRROR_STREAMS: "signals" }, simulatedClock());
+  const service = createFakeService(signals(200), { maxPerPage: 25, overPage: "honest" });
+  const { sync, clock } = await ofSignals(showingAgain(service, "/signals", "4"));
   const paid: number[] = [];
   for (let hour = 0; hour < 5; hour++) {
     const synced = await sync();
@@ -182,16 +175,8 @@ test.each([
     const news = Array.from({ length: 200 }, (_, n) => aNewsArticle(`n${n}`));
     data.lists.c_1 = { ...data.lists.c_1, "news-articles": news };
     const service = createFakeService(data, { maxPerPage: 25, overPage: "honest" });
-    const clamped: FakeService = {
-      ...service,
-      answer: (path, query) =>
-        service.answer(
-          path,
-          path.endsWith("news-articles") && Number(query.page) > 4 ? { ...query, page: again } : query,
-        ),
-    };
     const { sync, clock } = await startMemoryRig(
-      clamped,
+      showingAgain(service, "/news-articles", again),
       { DUCKMIRROR_STREAMS: "accounts,news_articles" },
       simulatedClock(),
     );

@@ -54,13 +54,11 @@ test("rows that come and go at the head while parts are counted change nothing",
   for (let seed = 1; seed <= 20; seed++) {
     const { service, mirror, random } = prepared(seed, 5, "exclusive");
     const newest = Math.max(...service.rows.map(({ time }) => time ?? 0));
-    const { end, wrong } = searchGone(service, mirror, {
+    const { end } = searchGone(service, mirror, {
       meanwhile: (request) => service.rows.unshift({ id: `new${request}`, time: newest + 1000 * request + random() }),
     });
     expect([seed, end.kind]).toEqual([seed, "agrees"]);
-    expect(service.rows.filter(({ id }) => !mirror.rows.has(id) && !id.startsWith("new")).length + wrong - wrong).toBe(
-      0,
-    );
+    expect(service.rows.filter(({ id }) => !mirror.rows.has(id) && !id.startsWith("new"))).toEqual([]);
   }
 });
 
@@ -77,7 +75,6 @@ test("rows that go while parts are counted are found too, or the search gives up
     expect([seed, wrong]).toEqual([seed, 0]);
     if (end.kind === "agrees") found += 1;
   }
-  process.stdout.write(`${found} of 30 searches found a row that went meanwhile\n`);
   expect(found).toBeGreaterThan(25);
 });
 
@@ -153,7 +150,6 @@ test("one row gone and one added among 30,000 are found for a tenth of what read
     expect([...found.keys()].sort(), `seed ${at + 1}`).toEqual(ids.sort());
     return Math.max(...found.values());
   }).sort((a, b) => a - b);
-  process.stdout.write(`credits until both rows are found: ${credits.join(" ")}\n`);
   expect(credits[10]).toBeLessThanOrEqual(24);
   expect(credits[19]).toBeLessThanOrEqual(60);
 });

@@ -23,8 +23,6 @@ const costsOf = (rows: number, gone: number, meaning: Meaning, more: Rows = {}):
     ]);
     return found.credits;
   });
-  const what = `${gone} of ${rows}, ${meaning}${more.byDay === true ? ", by day" : ""}`;
-  process.stdout.write(`${what}: ${costs.join(" ")} credits, price ${price}\n`);
   expect(Math.max(...costs)).toBeLessThanOrEqual(price + 2);
   return costs;
 };
@@ -64,10 +62,6 @@ test(`hourly syncs of 300,000 rows, ten of which go in each hour: each finds all
     expect([hour, end.kind, wrong, mirror.rows.size]).toEqual([hour, "agrees", 0, service.rows.length]);
     return 1 + credits;
   });
-  const mean = costs.reduce((sum, each) => sum + each, 0) / HOURS;
-  process.stdout.write(
-    `${HOURS} syncs, ten of 300,000 gone in each: ${mean.toFixed(1)} credits, at most ${Math.max(...costs)}\n`,
-  );
   expect(Math.max(...costs)).toBeLessThanOrEqual(160);
 }, 600_000);
 

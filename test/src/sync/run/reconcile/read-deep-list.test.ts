@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { anAccount, aSignal } from "../../../../support/fake-data.ts";
 import {
-  changing,
+  counting,
   createFakeService,
   emptyData,
   type FakeOptions,
@@ -117,20 +117,26 @@ const mirrored = async (service: FakeService) => {
   return { service, signals, ids: rig.ids };
 };
 
-/** A mirror after two syncs of a service that returns no signal behind row 30, until the window is open. */
-const behindWindow = async () => {
-  const service = aService(45, 1_000);
+/** The service returns no signal behind this row, until the window is open. */
+const endAt = (service: FakeService, row: number) => {
   const window = { open: false };
   service.answerInstead(({ path, query }) => {
     const page = Number(query.page ?? 1);
     const perPage = Math.min(PAGE, Number(query.perPage ?? 20));
-    if (window.open || path !== "/v1/signals" || (page - 1) * perPage < 30) return undefined;
+    if (window.open || path !== "/v1/signals" || (page - 1) * perPage < row) return undefined;
     const { length: totalCount } = service.data.signals;
     return {
       status: 200,
       body: { data: [], meta: { page, perPage, totalCount, totalPages: Math.ceil(totalCount / perPage) } },
     };
   });
+  return window;
+};
+
+/** A mirror after two syncs of such a service. */
+const behindWindow = async () => {
+  const service = aService(45, 1_000);
+  const window = endAt(service, 30);
   const mirror = await mirrored(service);
   for (const _ of [1, 2]) await mirror.signals();
   return { ...mirror, window };
@@ -156,26 +162,11 @@ test("a new record comes with the changes; --full walks, and a list that is whol
   expect(ids("signals")).toHaveLength(46);
 });
 
-/** The service, but it counts what `countOf` makes of the rows and the number of its answers, and returns `most` rows. */
-const counting = (
-  service: FakeService,
-  countOf: (all: number, nth: number) => number,
-  most = Infinity,
-): FakeService => {
-  let asked = 0;
-  return changing(service, (path, answer) => {
-    const body = answer.body as { data?: readonly unknown[]; meta?: Record<string, unknown> };
-    if (path !== "/v1/signals" || body.meta?.totalCount === undefined) return answer;
-    const totalCount = countOf(service.data.signals.length, ++asked);
-    const from = (Number(body.meta.page) - 1) * Number(body.meta.perPage ?? PAGE);
-    const data = (body.data ?? []).slice(0, Math.max(0, most - from));
-    return { ...answer, body: { ...body, data, meta: { ...body.meta, totalCount } } };
-  });
-};
-
 test("a list whose count stops at the window, too, is labelled: its rows stay, and no walk is paid for again", async () => {
   // Walks return the newest ids, changes the others, so the mirror holds more rows than the service counts.
-  const { signals, ids } = await mirrored(counting(aService(80, 3_600_000), (all) => Math.min(50, all), 50));
+  const service = aService(80, 3_600_000);
+  endAt(service, 50);
+  const { signals, ids } = await mirrored(counting(service, (all) => Math.min(50, all)));
   await signals();
   const reason = expect.stringContaining("still returns by their ids");
   expect((await signals()).stream).toMatchObject({ complete: false, deleted: 0, reason });
@@ -184,7 +175,11 @@ test("a list whose count stops at the window, too, is labelled: its rows stay, a
 });
 
 test("a count that varies by three in a hundred is not walked after again and again", async () => {
-  const { signals, ids } = await mirrored(counting(aService(80, 3_600_000), (all, nth) => all + ((nth * 7) % 5) - 2));
+  let nth = 0;
+  const varying = counting(aService(80, 3_600_000), (all, path) =>
+    path === "/v1/signals" ? all + ((++nth * 7) % 5) - 2 : all,
+  );
+  const { signals, ids } = await mirrored(varying);
   const costs: number[] = [];
   for (let sync = 0; sync < 12; sync += 1) costs.push((await signals()).pages);
   expect(ids("signals")).toHaveLength(80);

@@ -51,23 +51,6 @@ test("only accounts inside are read, and insights and company lists only of them
   expect(again.sent).toHaveLength(3);
 });
 
-test("a narrower scope marks rows and deletes none; a wider one brings them back", async () => {
-  const { sync, ids, there, rig } = await start();
-  const request = { streams: LISTS };
-  await sync({}, request);
-  const narrow = await sync({ accounts: { type: ["customer"] }, signals: { type: ["podcast"] } }, request);
-  expect([narrow.error, narrow.complete]).toEqual([null, true]);
-  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
-  expect(await ids("signals", false)).toHaveLength(15);
-  expect(await rig.rows("select (select count(*) from accounts) a, (select count(*) from history.accounts) h")).toEqual(
-    [{ a: 30, h: 0 }],
-  );
-  const wide = await sync({}, request);
-  expect([wide.error, wide.complete]).toEqual([null, true]);
-  expect(await ids("accounts", false)).toEqual([]);
-  expect(await ids("signals")).toHaveLength(30);
-});
-
 test("filters that only the service can judge: text, signals of a type after a date", async () => {
   const { sync, ids } = await start();
   await sync({}, { streams: ["accounts"] });
@@ -165,36 +148,27 @@ test("a company that is followed no more is marked, and inside again when it is 
   expect(await marks()).toEqual([true, true]);
 });
 
-test("a service that ignores the filters is noticed: its lists are read whole, and rows outside marked", async () => {
-  const { service, clock, sync, ids, there, rig } = await start({ filters: "ignore" });
-  const scope = { accounts: { type: ["customer"] } };
-  await sync(scope, { streams: ["accounts"] });
-  const { complete, error } = await sync(scope, { streams: ["accounts", "account_insights"] });
-  expect([error, complete]).toEqual([null, true]);
-  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
-  expect(await ids("accounts", false)).toHaveLength(20);
-  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
-  await clock.sleep(DAY_MS);
-  const gone = service.data.accounts.splice(4, 1)[0]?.id;
-  expect((await sync(scope, { streams: ["accounts"] })).complete).toBe(true);
-  expect(await rig.rows(`select change from history.accounts where id = ${gone}`)).toEqual([{ change: "delete" }]);
-});
-
-test("a service that refuses the filters is asked without them: whole lists, rows outside marked, and it is remembered", async () => {
-  const { service, sync, ids, there, rig } = await start({ filters: "refuse" });
-  for (const { ownerId } of service.data.accounts) service.data.owners.push({ id: String(ownerId) });
-  const scope = { accounts: { type: ["customer"] } };
-  const first = await sync(scope, { streams: ["accounts", "account_insights"] });
-  expect(first.error).toBeNull();
-  expect(await ids("accounts")).toEqual(there(isCustomer, "accounts"));
-  expect(await ids("accounts", false)).toHaveLength(20);
-  // Sorting and embedding were not at fault, so they are used again.
-  const paid = first.sent.filter(({ path, status }) => path === "/v1/accounts" && status === 200);
-  expect(paid.every(({ query }) => query.sortBy === "id" && query.include === "company,owner")).toBe(true);
-  const second = await sync(scope, { streams: ["accounts", "account_insights"] });
-  expect([second.error, second.complete, second.sent.map(({ status }) => status)]).toEqual([null, true, [200]]);
-  expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
-});
+test.each(["ignore", "refuse"] as const)(
+  "filters that the service does not take (%s): whole lists are read, rows outside marked, and it is remembered",
+  async (filters) => {
+    const { service, clock, sync, ids, there, rig } = await start({ filters });
+    for (const { ownerId } of service.data.accounts) service.data.owners.push({ id: String(ownerId) });
+    const scope = { accounts: { type: ["customer"] } };
+    const first = await sync(scope, { streams: ["accounts", "account_insights"] });
+    expect(first.error).toBeNull();
+    // Sorting and embedding were not at fault, so they are used again.
+    const paid = first.sent.filter(({ path, status }) => path === "/v1/accounts" && status === 200);
+    expect(paid.every(({ query }) => query.sortBy === "id" && query.include === "company,owner")).toBe(true);
+    const second = await sync(scope, { streams: ["accounts", "account_insights"] });
+    expect([second.error, second.complete, second.sent.map(({ status }) => status)]).toEqual([null, true, [200]]);
+    expect([await ids("accounts"), (await ids("accounts", false)).length]).toEqual([there(isCustomer, "accounts"), 20]);
+    expect(await rig.rows("select count(*) n from account_insights")).toEqual([{ n: 10 }]);
+    await clock.sleep(DAY_MS);
+    const gone = service.data.accounts.splice(4, 1)[0]?.id;
+    expect((await sync(scope, { streams: ["accounts"] })).complete).toBe(true);
+    expect(await rig.rows(`select change from history.accounts where id = ${gone}`)).toEqual([{ change: "delete" }]);
+  },
+);
 
 test("companies.accounts_only: a followed company without an account is neither resolved nor read", async () => {
   const { service, sync, rig } = await start();
@@ -210,14 +184,6 @@ test("companies.accounts_only: a followed company without an account is neither 
   const both = await sync({ accounts: { type: ["customer"] } }, {}, env);
   expect(both.sent.some(({ path }) => path === `/v1/companies/by-input/${extra}`)).toBe(true);
   expect(await rig.rows("select count(distinct company_id) n from job_openings")).toEqual([{ n: 11 }]);
-});
-
-test("several priorities, which the service takes one at a time, are chosen from the whole list", async () => {
-  const { sync, ids } = await start();
-  const { complete, sent } = await sync({ accounts: { priority: [1, 2] } }, { streams: ["accounts"] });
-  expect(complete).toBe(true);
-  expect(sent.every(({ query }) => query.priority === undefined)).toBe(true);
-  expect(await ids("accounts")).toHaveLength(20);
 });
 
 test("a scope without any account is no organization without Full Access", async () => {

@@ -103,7 +103,9 @@ describe("a sync", () => {
   test("shows opening, planning, commits with their rows, and publishing", () => {
     const inner = childrenOf(spans, root());
     const count = (name: string) => inner.filter((span) => span.name === name).length;
-    expect([count("open"), count("plan"), count("publish")]).toEqual([1, 1, 1]);
+    expect([count("open"), count("plan")]).toEqual([1, 1]);
+    // A first mirror that takes half a minute also publishes what is there so far.
+    expect(count("publish")).toBeGreaterThanOrEqual(1);
     const inserted = inner
       .filter(({ name }) => name === "commit")
       .reduce((sum, { attributes }) => sum + Number(attributes["duckmirror.rows.inserted"]), 0);

@@ -187,13 +187,6 @@ test("the analysis of the latest call comes with a profile and stays when the li
   });
 });
 
-test("an analysis without its call is kept with the company", async () => {
-  await startWithCalls({ latestEarningsCallAnalysis: { mood: "good" } });
-  await rig.sync();
-  const [row] = await rig.rows("select _extra::varchar as extra from companies");
-  expect(JSON.parse(String(row?.extra))).toEqual({ latestEarningsCallAnalysis: { mood: "good" } });
-});
-
 test("an excluded analysis is neither asked for nor kept", async () => {
   const call = { id: 8, year: 2026, quarter: 2 };
   const service = await startWithCalls(

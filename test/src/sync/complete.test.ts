@@ -47,14 +47,7 @@ test("lists that were empty for a moment are complete again once changes are rea
   const service = createFakeService(anOrganization(4));
   const { sync } = await startMemoryRig(service, { DUCKMIRROR_STREAMS: "contacts,signals" });
   await sync();
-  const meta = {
-    requestId: "r",
-    apiVersion: "1",
-    timestamp: "2026-11-21T10:00:00Z",
-    page: 1,
-    perPage: 50,
-    totalCount: 0,
-  };
+  const meta = { page: 1, perPage: 50, totalCount: 0 };
   service.answerWhere(/^\/v1\/(contacts|signals)$/, { status: 200, body: { data: [], meta } });
   const lost = await sync();
   expect([lost.error?.exitCode, lost.report.streams.map(({ complete }) => complete)]).toEqual([5, [false, false]]);

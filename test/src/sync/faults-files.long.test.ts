@@ -43,16 +43,6 @@ const rowsIn = async (dataDir: string) => {
 };
 const WHOLE = [5, 30, 10, 5];
 
-/** Code of what a run threw; null when it ended with a report. */
-const codeOf = async (run: Promise<unknown>): Promise<string | null> => {
-  try {
-    await run;
-    return null;
-  } catch (error) {
-    return error instanceof DuckmirrorError ? error.code : String(error);
-  }
-};
-
 /** Calls `strike` when the service is asked for the `nth` time from now. */
 const strikeAt = (service: FakeService, nth: number, strike: () => void) => {
   let left = nth;
@@ -128,7 +118,7 @@ describe("underneath a run", () => {
   test("when the whole data directory is removed that is named, and the next sync starts over", async () => {
     const { service, rig } = await aMirror();
     strikeAt(service, 12, () => rmSync(rig.dataDir, { recursive: true }));
-    expect(await codeOf(rig.sync())).toBe("WAREHOUSE_CORRUPT");
+    await expect(rig.sync()).rejects.toMatchObject({ code: "WAREHOUSE_CORRUPT" });
     expect((await rig.sync()).error).toBeNull();
     expect(await rowsIn(rig.dataDir)).toEqual(WHOLE);
   });
@@ -199,7 +189,10 @@ describe("a WAL left behind", () => {
       strike(wal);
       service.log.splice(0);
       const sync = () => rig.sync({}, { DUCKMIRROR_DATA_DIR: dataDir });
-      const code = await codeOf(sync());
+      const code = await sync().then(
+        () => null,
+        (error: unknown) => (error instanceof DuckmirrorError ? error.code : String(error)),
+      );
       expect([null, "WAREHOUSE_BEHIND", "WAREHOUSE_CORRUPT"]).toContain(code);
       if (code !== null) {
         expect(service.spent()).toBe(0);

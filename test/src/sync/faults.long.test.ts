@@ -88,24 +88,3 @@ test("requests that the service hears twice load each row once", async () => {
   expect([error, paid]).toEqual([null, 2 * report.credits.spent]);
   expectWhole();
 });
-
-test("a clock of the service that jumps back and forth costs no row and no wait", async () => {
-  const jumps = [-40 * 86_400_000, 3_600_000, 400 * 86_400_000].map((by, index) => ({
-    ...{ fault: { kind: "clock-jump", by }, after: index, times: 2 },
-  }));
-  const { sync, expectWhole } = await behind({ rules: [...jumps, ...jumps] });
-  expect((await sync()).error).toBeNull();
-  expectWhole();
-});
-
-test("a name that does not resolve is said so, at no credit, and nothing is lost", async () => {
-  const { sync, ids, service } = await behind({});
-  const request = { streams: ["accounts"] };
-  await sync(request);
-  const { report, of } = await sync(request, { DUCKMIRROR_BASE_URL: "https://duckmirror.invalid" });
-  expect(report).toMatchObject({ status: "partial", credits: { spent: 0 } });
-  expect(of("accounts").error).toMatch(
-    /^SERVICE_UNREACHABLE: accounts \(GET \/v1\/accounts, page 1\) could not be reached: getaddrinfo/,
-  );
-  expect(ids("accounts")).toEqual(idsOf(service.data.accounts));
-});

@@ -71,15 +71,6 @@ const moving = async (stream: keyof typeof LISTS, moves: Moves, seed: number, se
   return { sync, differences, comesRest };
 };
 
-test.each([1, 2, 3])(
-  "one row comes and one goes with each page: a first mirror costs its pages and its head (seed %i)",
-  async (seed) => {
-    const { sync, comesRest } = await moving("signals", { inserts: 1, deletes: 1, updates: 2 }, seed);
-    expect((await sync()).pages).toBeLessThanOrEqual(Math.ceil(1.15 * PAGES));
-    expect(await comesRest(2)).toMatchObject({ complete: true, unconfirmed: 0 });
-  },
-);
-
 test("rows that only come cost the pages that they fill, and the mirror is complete at once", async () => {
   const { sync, comesRest } = await moving("signals", { inserts: 1 }, 4);
   expect((await sync()).pages).toBeLessThanOrEqual(Math.ceil(1.15 * PAGES) + 1);

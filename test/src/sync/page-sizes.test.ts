@@ -48,7 +48,7 @@ test("a company's list that fails in the size of its stream fails alone, labelle
   expect(Math.min(...sizes)).toBeGreaterThan(20);
 });
 
-test.each(["c_1", "c_2", "c_3", "c_4"])(
+test.each(["c_1", "c_4"])(
   "the list of %s of four that is refused in every form costs no other list more, and itself no more once it is returned",
   async (company) => {
     const data = withJobs(4, () => 60);

@@ -20,14 +20,7 @@ const negotiate = (accepts: (shape: ListForm) => boolean, excerpt = "", elsewher
     if (accepts(shape)) return { shape, refusals };
     shape = formAfterRefusal(
       shape,
-      {
-        perPage: shape.perPage,
-        sort: shape.sort,
-        include: shape.include,
-        content: false,
-        names: false,
-        filters: false,
-      },
+      { ...full, perPage: shape.perPage, sort: shape.sort, include: shape.include },
       excerpt,
       { largest: 1000, elsewhere },
     );
@@ -89,15 +82,7 @@ test("what another list was granted is tried next, after the largest page was re
 
 test("a later page of another size is asked for in the size of the first, once, unless the refusal names a maximum or the depth", () => {
   const shape = { ...initialForm(100), settled: true };
-  const refused = {
-    perPage: 99,
-    sort: true,
-    include: false,
-    content: false,
-    names: false,
-    filters: false,
-    later: true,
-  };
+  const refused = { ...full, perPage: 99, include: false, later: true };
   expect(withFixedPages(shape, refused, "perPage must be one of 10, 20, 50, 100")).toEqual({ ...shape, fixed: true });
   expect(withFixedPages({ ...shape, fixed: true }, refused, "")).toBeNull();
   expect(withFixedPages(shape, { ...refused, perPage: 100 }, "")).toBeNull();

@@ -57,6 +57,10 @@ const pageOf = (read: ReadRequest, ids: readonly number[]): PageRead => {
 };
 const counts = (inserted: number, unchanged = 0) => ({ inserted, updated: 0, unchanged, rejected: 0 });
 const newestFirst = (rows: number) => Array.from({ length: rows }, (_, nth) => rows - nth);
+/** The first page of a list of 95 rows is sent, and received. */
+const FIRST: ReadRequest = { page: 1, perPage: SIZE, role: "cover" };
+const FIRST_SENT: ListEvent = { kind: "sent", read: FIRST };
+const FIRST_PAGE: ListEvent = { kind: "page", read: pageOf(FIRST, newestFirst(95)), receivedAt: T0 };
 
 /** Reads a list to its end as a run does; `seen` counts distinct ids, like the mirror. */
 const readThrough = (first: ListState, idsAt: (answer: number) => readonly number[], held: readonly number[] = []) => {
@@ -110,16 +114,8 @@ describe("a walk", () => {
   });
 
   test("asks for nothing from a refused row on, and fails once everything before it was read", () => {
-    const begun = told(opened("walk"), goOn());
-    const [read] = requestsOf(begun.state).unsent;
-    if (read === undefined) throw new TypeError("no page");
-    const paged = told(
-      begun.state,
-      { kind: "sent", read },
-      { kind: "page", read: pageOf(read, newestFirst(95)), receivedAt: T0 },
-      { kind: "loaded", counts: counts(10), repeated: false },
-      goOn(),
-    );
+    const loaded = { kind: "loaded", counts: counts(10), repeated: false } as const;
+    const paged = told(opened("walk"), goOn(), FIRST_SENT, FIRST_PAGE, loaded, goOn());
     expect(requestsOf(paged.state).unsent.map(({ page }) => page)).toEqual([2, 3, 4]);
     const refused = told(paged.state, { kind: "page-refused", at: { row: 20, error: ERROR }, shape: SHAPE }, goOn());
     expect(requestsOf(refused.state).unsent.map(({ page }) => page)).toEqual([2]);
@@ -130,17 +126,9 @@ describe("a walk", () => {
 
 describe("a reading of changes", () => {
   test("ends where a page holds nothing new and the counts agree", () => {
+    const loaded = { kind: "loaded", counts: counts(0, 10), repeated: false } as const;
     const first = opened("watermark", { rows: 95 });
-    const begun = told(first, goOn());
-    const [read] = requestsOf(begun.state).unsent;
-    if (read === undefined) throw new TypeError("no page");
-    const { effects } = told(
-      begun.state,
-      { kind: "sent", read },
-      { kind: "page", read: pageOf(read, newestFirst(95)), receivedAt: T0 },
-      { kind: "loaded", counts: counts(0, 10), repeated: false },
-      goOn(),
-    );
+    const { effects } = told(first, goOn(), FIRST_SENT, FIRST_PAGE, loaded, goOn());
     expect(effects).toContainEqual({ kind: "end", verdict: { whole: false, addsUp: false } });
   });
 
@@ -186,21 +174,12 @@ test("a record is asked for once, and again if the request was not sent", () => 
 test("a company that is gone loses its rows; one that goes while its list is read fails", () => {
   const filings = opened("known", { stream: "filings", scope: "c_1", rows: 3 });
   expect(told(filings, { kind: "absent" }).kinds).toEqual(["content", "compared", "delete"]);
-  const read = { page: 1, perPage: SIZE, role: "cover" } as const;
-  const page = { kind: "page", read: pageOf(read, newestFirst(30)), receivedAt: T0 } as const;
-  expect(told(filings, page, { kind: "absent" }).effects).toMatchObject([{ kind: "fail", resumable: false }]);
+  expect(told(filings, FIRST_PAGE, { kind: "absent" }).effects).toMatchObject([{ kind: "fail", resumable: false }]);
 });
 
 test("pages that were under way are added to a list that failed, and its row keeps the failure", () => {
-  const begun = told(opened("walk"), goOn());
-  const [read] = requestsOf(begun.state).unsent;
-  if (read === undefined) throw new TypeError("no page");
-  const failed = told(
-    begun.state,
-    { kind: "sent", read },
-    { kind: "failed", error: ERROR, resumable: true },
-    { kind: "page", read: pageOf(read, newestFirst(95)), receivedAt: T0 },
-  );
+  const failure = { kind: "failed", error: ERROR, resumable: true } as const;
+  const failed = told(opened("walk"), goOn(), FIRST_SENT, failure, FIRST_PAGE);
   expect(failed).toMatchObject({ state: { kind: "failed" }, effects: [] });
   expect(walkingState(failed.state, "r")).toMatchObject({ status: "walking", error: "REQUEST_FAILED" });
   expect(readingOf(failed.state)?.pages).toBe(1);

@@ -3,7 +3,6 @@ import { cpSync, existsSync, readdirSync, readFileSync, rmSync, truncateSync, wr
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { systemClock } from "../../../../src/core/clock.ts";
-import { isCode } from "../../../../src/core/errors.ts";
 import type { ProgressEvent } from "../../../../src/core/report/sync-progress.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../../../../src/warehouse/file/working-file.ts";
@@ -72,14 +71,14 @@ test("a working file that is damaged or gone is rebuilt, and what lies there is 
   const mirror = await aLivedInMirror(service);
   const before = await dumpMirror(mirror.dataDir);
   writeFileSync(working(mirror.dataDir), "no database ".repeat(5000));
-  await expect(mirror.sync()).rejects.toSatisfy((error) => isCode(error, "WAREHOUSE_CORRUPT"));
+  await expect(mirror.sync()).rejects.toMatchObject({ code: "WAREHOUSE_CORRUPT" });
   const { kept } = await replayOf(mirror.dataDir);
   expect(kept !== null && existsSync(kept)).toBe(true);
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
 
   rmSync(working(mirror.dataDir));
   // Nobody pays twice for what is in the archive.
-  await expect(mirror.sync()).rejects.toSatisfy((error) => isCode(error, "WAREHOUSE_BEHIND"));
+  await expect(mirror.sync()).rejects.toMatchObject({ code: "WAREHOUSE_BEHIND" });
   await replayOf(mirror.dataDir);
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
   expect((await mirror.sync()).error).toBeNull();
@@ -94,7 +93,7 @@ test("an archive that lacks something changes nothing, unless what it holds is w
     .filter((name) => name.endsWith("Z.ndjson.gz") || /^[\dTZ]+-\w+\.ndjson\.gz$/.test(name))
     .sort();
   truncateSync(join(archive(mirror.dataDir), month, first), 900);
-  await expect(replayOf(mirror.dataDir)).rejects.toSatisfy((error) => isCode(error, "ARCHIVE_INCOMPLETE"));
+  await expect(replayOf(mirror.dataDir)).rejects.toMatchObject({ code: "ARCHIVE_INCOMPLETE" });
   expect(await dumpMirror(mirror.dataDir)).toEqual(before);
   expect(readdirSync(join(mirror.dataDir, "state")).filter((name) => name.includes(".new"))).toEqual([]);
 
@@ -109,9 +108,9 @@ test("an archive that lacks something changes nothing, unless what it holds is w
 
 test("an empty archive replaces nothing, and a busy data directory is refused", async () => {
   const dataDir = aFolder();
-  await expect(replayOf(dataDir, { partial: true })).rejects.toSatisfy((error) => isCode(error, "ARCHIVE_INCOMPLETE"));
+  await expect(replayOf(dataDir, { partial: true })).rejects.toMatchObject({ code: "ARCHIVE_INCOMPLETE" });
   const warehouse = await openWarehouse({ dataDir, clock: systemClock });
-  await expect(replayOf(dataDir)).rejects.toSatisfy((error) => isCode(error, "WRITER_BUSY"));
+  await expect(replayOf(dataDir)).rejects.toMatchObject({ code: "WRITER_BUSY" });
   await warehouse.close();
 });
 

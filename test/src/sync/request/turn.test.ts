@@ -67,23 +67,14 @@ test("reserve, wait for the rate, note, send, settle: in this order", async () =
 });
 
 describe("the credit", () => {
-  const charged = async (sending: () => Promise<SendResult>) => {
+  test.each<[string, () => Promise<SendResult>, number]>([
+    ["of a refusal comes back", async () => outcome(refused(503)), 0],
+    ["of a request that was not sent comes back", async () => ({ kind: "unsent" }), 0],
+    ["of a request during which duckmirror fails may be spent", () => Promise.reject(new Error("fault")), 1],
+  ])("%s", async (_, sending, ambiguous) => {
     const { run, ledger } = attempt({ send: sending });
     await run().catch(() => undefined);
-    const { spent, reserved, ambiguous } = ledger.snapshot();
-    return { spent, reserved, ambiguous };
-  };
-
-  test("of a refusal comes back", async () => {
-    expect(await charged(async () => outcome(refused(503)))).toEqual({ spent: 0, reserved: 0, ambiguous: 0 });
-  });
-
-  test("of a request that was not sent comes back", async () => {
-    expect(await charged(async () => ({ kind: "unsent" }))).toEqual({ spent: 0, reserved: 0, ambiguous: 0 });
-  });
-
-  test("of a request during which duckmirror fails may be spent", async () => {
-    expect(await charged(() => Promise.reject(new Error("fault")))).toEqual({ spent: 0, reserved: 0, ambiguous: 1 });
+    expect(ledger.snapshot()).toMatchObject({ spent: 0, reserved: 0, ambiguous });
   });
 });
 

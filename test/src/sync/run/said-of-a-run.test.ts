@@ -11,7 +11,7 @@ import { endOfWork, untilReset } from "../../../../src/sync/run/finish-run.ts";
 import { buildNextRequest } from "../../../../src/sync/run/next-request.ts";
 import { contentOfAll } from "../../../../src/sync/run/read-list.ts";
 import { guardDeletes } from "../../../../src/sync/run/reconcile/delete-missing-rows.ts";
-import { completenessOf, missingParents, unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
+import { unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
 import { failureText } from "../../../../src/sync/run/state/list-ends.ts";
 import { RunStats } from "../../../../src/sync/run/state/run-stats.ts";
 import type { RequestRecord } from "../../../../src/warehouse/record/checkpoint.ts";
@@ -67,20 +67,6 @@ describe("rows that a walk leaves unconfirmed", () => {
       expect(unconfirmedIn({ rows, unmet, counted, unread })).toEqual(open === null ? null : { rows: open, because });
     },
   );
-});
-
-test("a stream whose lists are proven is not complete if the run failed in it", () => {
-  const proven = new Map([["accounts", { complete: true, unconfirmed: 0, scopes: 1 }]]);
-  const verdict = completenessOf(proven, "accounts", { failed: "X: y", left: false });
-  expect(verdict).toMatchObject({ complete: false, reason: "X: y" });
-});
-
-test("a stream below companies misses none if it has read something, now or before", () => {
-  const missing = (requests: number, scopes: number) => {
-    const proven = new Map([["filings", { complete: false, unconfirmed: 0, scopes }]]);
-    return missingParents(streamSpec("filings"), { proven, requests })?.code;
-  };
-  expect([missing(0, 0), missing(1, 0), missing(0, 1)]).toEqual(["PARENTS_MISSING", undefined, undefined]);
 });
 
 test("a complete walk gives every row the content that it asked for and got; another read takes from what it did not ask", () => {
@@ -196,14 +182,11 @@ test("a report names every strategy once, in order, and the failure", () => {
   expect(other).not.toHaveProperty("error");
 });
 
-test("a failed stream leaves a partial run, also where a budget left work out", () => {
+test("a failed stream leaves a partial run, also where a budget left work out; else a budget stops it, or all due work is done", () => {
   expect(endOfWork(["accounts", "filings"], ["walks"])).toMatchObject({
     status: "partial",
     error: { code: "STREAMS_FAILED", context: { streams: "accounts, filings" } },
   });
-});
-
-test("a budget that left work out stops the run; else all due work is done", () => {
   expect(endOfWork([], ["walks", "content"])).toMatchObject({
     status: "stopped",
     error: { code: "BUDGET_REACHED", context: { budgets: "walks, content" } },
@@ -211,14 +194,11 @@ test("a budget that left work out stops the run; else all due work is done", () 
   expect(endOfWork([], [])).toEqual({ status: "done", error: null });
 });
 
-test("a run without credits says when the period ends, and how certain that is", () => {
+test("a run without credits says when the period ends, and how certain that is; a time that the refusal named stays", () => {
   const spent = new DuckmirrorError("QUOTA_SPENT");
   const at = Date.UTC(2026, 11, 1);
   expect(untilReset(spent, at, "own").context.until).toBe(" until 2026-12-01T00:00:00.000Z");
   expect(untilReset(spent, at, "earlier").context.until).toMatch(/^; by its last report the period ends at 2026-12-01/);
-});
-
-test("a time that the refusal itself named stays", () => {
   const named = new DuckmirrorError("QUOTA_SPENT", { until: " until noon" });
   expect(untilReset(named, 0, "own")).toBe(named);
 });

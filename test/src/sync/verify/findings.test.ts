@@ -2,10 +2,8 @@
 import { expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../src/catalog/streams.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { failing, finding } from "../../../../src/sync/verify/check-lists.ts";
 import { countDifferences } from "../../../../src/sync/verify/check-records.ts";
 import { type Check, comparable, planChecks, type VerifyFacts } from "../../../../src/sync/verify/checks.ts";
-import { unprovenDifference } from "../../../../src/sync/verify/judge-difference.ts";
 import { walkCredits } from "../../../../src/sync/verify/repair.ts";
 import {
   afterCheck,
@@ -92,60 +90,33 @@ test("without Full Access only public company streams are compared", () => {
   expect([comparable(some, "open"), comparable(some, "unknown")]).toEqual([some, some]);
 });
 
-const missing = unprovenDifference("missing", { stream: "signals", scope: "" }, { key: "1" });
+type Counted = readonly (readonly [string | null, number])[];
+const PODCASTS: Counted = [["podcast", 2]];
+const SOME_WITHOUT_TYPE: Counted = [
+  ["podcast", 2],
+  [null, 3],
+];
 
-test("a check without a difference is equal, however many records it compared", () => {
-  expect(finding(7, [])).toEqual({ status: "equal", records: 7, differences: [], note: null });
-  expect(finding(0, [missing], "x")).toMatchObject({ status: "differs", note: "x" });
-  expect(finding(0, [{ ...missing, verdict: "newer" }])).toMatchObject({ status: "newer" });
-});
-
-test("a reply that is no answer compares nothing, and names the reason", () => {
-  expect(failing({ kind: "stopped" })).toMatchObject({ status: "stopped", records: 0, note: null });
-  expect(failing({ kind: "failed", note: "no" })).toMatchObject({ status: "failed", note: "no" });
-  expect(failing({ kind: "absent", doubtful: false })).toMatchObject({ status: "failed", note: "HTTP 404" });
-});
-
-const countsFound = (
-  mirrored: readonly (readonly [string | null, number])[],
-  counts: Parameters<typeof countDifferences>[1],
-) => countDifferences(new Map(mirrored), counts).map(({ field, mirror, api }) => [field, mirror, api]);
-
-test("equal counts are no difference, and accounts are no type of signal", () => {
-  const mirrored = [
-    ["podcast", 2],
-    ["press-release", 1],
-  ] as const;
-  expect(countsFound(mirrored, { all: 3, accounts: 77, podcast: 2, "press-release": 1 })).toEqual([]);
-});
-
-test("a type of which the service counts more or fewer is a difference, and so is their sum", () => {
-  expect(countsFound([["podcast", 2]], { all: 5, podcast: 5 })).toEqual([
-    ["type=podcast", "2", "5"],
-    ["all", "2", "5"],
-  ]);
-});
-
-test("a documented type that the service does not name has no signal there", () => {
-  expect(countsFound([["podcast", 2]], {})).toEqual([["type=podcast", "2", "0"]]);
-});
-
-test("a type that no document names is compared, too", () => {
-  expect(countsFound([], { "new-kind": 4 })).toEqual([["type=new-kind", "0", "4"]]);
-});
-
-test("signals without a type count among all of them, as they do at the service", () => {
-  const mirrored = [
-    ["podcast", 2],
-    [null, 3],
-  ] as const;
-  expect(countsFound(mirrored, { all: 5, podcast: 2 })).toEqual([]);
-  expect(countsFound(mirrored, { all: 2, podcast: 2 })).toEqual([["all", "5", "2"]]);
-});
-
-test("counts that came as texts are compared by their value, and something else is a difference", () => {
-  expect(countsFound([["podcast", 2]], { all: "2", podcast: "2" })).toEqual([]);
-  expect(countsFound([["podcast", 2]], { podcast: "many" })).toEqual([["type=podcast", "2", "many"]]);
+test.each<[string, Counted, Parameters<typeof countDifferences>[1], readonly unknown[]]>([
+  ["equal counts are none, and accounts are no type", PODCASTS, { all: 2, accounts: 77, podcast: 2 }, []],
+  [
+    "a type of which the service counts more, and their sum",
+    PODCASTS,
+    { all: 5, podcast: 5 },
+    [
+      ["type=podcast", "2", "5"],
+      ["all", "2", "5"],
+    ],
+  ],
+  ["a documented type that the service does not name has no signal there", PODCASTS, {}, [["type=podcast", "2", "0"]]],
+  ["a type that no document names is compared, too", [], { "new-kind": 4 }, [["type=new-kind", "0", "4"]]],
+  ["signals without a type count among all of them", SOME_WITHOUT_TYPE, { all: 5, podcast: 2 }, []],
+  ["and are missed where the service has none", SOME_WITHOUT_TYPE, { all: 2, podcast: 2 }, [["all", "5", "2"]]],
+  ["counts that came as texts are compared by their value", PODCASTS, { all: "2", podcast: "2" }, []],
+  ["a count that is no number", PODCASTS, { podcast: "many" }, [["type=podcast", "2", "many"]]],
+])("differences of signal counts: %s", (_, mirrored, counts, found) => {
+  const differences = countDifferences(new Map(mirrored), counts);
+  expect(differences.map(({ field, mirror, api }) => [field, mirror, api])).toEqual(found);
 });
 
 const PAGE: Check = { kind: "page", stream: "filings", scope: "c_1", page: 3 };

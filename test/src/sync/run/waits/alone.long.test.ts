@@ -5,9 +5,9 @@ import { syncJob } from "../../../../../jobs/sync.ts";
 import { systemClock } from "../../../../../src/core/clock.ts";
 import { startLocalWorker } from "../../../../../src/queue/worker/local-worker.ts";
 import { openWarehouse } from "../../../../../src/warehouse/file/warehouse.ts";
+import { aFolder } from "../../../../support/cli.ts";
 import { standingClock } from "../../../../support/standing-clock.ts";
 import {
-  aDataDir,
   allIsAsked,
   alone,
   configOf,
@@ -70,7 +70,7 @@ for (const end of ["stop", "signal", "time limit"] as const) {
 
 for (const end of ["stop", "signal"] as const) {
   test(`a worker that waits for the writer lock ends that by ${end}`, async () => {
-    const dataDir = await aDataDir();
+    const dataDir = aFolder();
     const other = await openWarehouse({ dataDir, clock: systemClock });
     onTestFinished(() => other.close());
     const clock = standingClock(SHORT_MS);

@@ -1,10 +1,7 @@
 // One pair: brings a run into a wait, on a clock that stands still, ends it, and lets at most a second of that clock pass
 // until it says how it ended.
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { afterAll, beforeAll, expect, onTestFinished } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type OpenAccess, openOwnAccess } from "../../../../../jobs/service-access.ts";
 import { createSessions, WORKER_GRACE_MS as GRACE_MS } from "../../../../../jobs/session.ts";
 import { type SyncRequest, syncJob } from "../../../../../jobs/sync.ts";
@@ -16,9 +13,8 @@ import { anOrganization } from "../../../../support/fake-data.ts";
 import { startFakeServer } from "../../../../support/fake-server.ts";
 import { createFakeService, type FakeAnswer, type FakeService } from "../../../../support/fake-service.ts";
 import { configOf as givenConfig } from "../../../../support/given-config.ts";
-import { copyMigratedMirror } from "../../../../support/migrated-mirror.ts";
+import { useMirrored } from "../../../../support/mirrored-rig.ts";
 import { type StandingClock, standingClock } from "../../../../support/standing-clock.ts";
-import { hurriedClock } from "../../../../support/sync-rig.ts";
 
 /** A second signal ends the process in its handler, whatever it waits for; a copy that is published ends by itself. */
 export type EndName = "stop" | "budget" | "quota" | "credentials" | "signal" | "time limit" | "fault";
@@ -53,37 +49,10 @@ export const configOf = (url: string, dataDir: string, env: Record<string, strin
 
 export const service = (): FakeService => createFakeService(anOrganization(2), { maxPerPage: 25 });
 
-export const aDataDir = async (): Promise<string> => {
-  const dataDir = await mkdtemp(join(tmpdir(), "duckmirror-pair-"));
-  onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
-  return dataDir;
-};
-
 /** A mirror that is complete, so that the next full sync asks for several lists at once. Call it once per file. */
 export const useCompleteMirror = (): (() => Promise<string>) => {
-  let complete = "";
-  beforeAll(async () => {
-    complete = await mkdtemp(join(tmpdir(), "duckmirror-waits-"));
-    await copyMigratedMirror(complete);
-    const server = await startFakeServer(service());
-    const request = {};
-    const { error } = await syncJob(configOf(server.url, complete, FAST), request, {
-      clock: hurriedClock(),
-      random: () => 0.4,
-      emit: () => undefined,
-      signal: new AbortController().signal,
-      version: "0.0.0",
-      token: TOKEN,
-    });
-    expect(error).toBeNull();
-    await server.close();
-  });
-  afterAll(() => rm(complete, { recursive: true, force: true }));
-  return async () => {
-    const dataDir = await aDataDir();
-    await cp(complete, dataDir, { recursive: true });
-    return dataDir;
-  };
+  const startMirrored = useMirrored(service);
+  return async () => (await startMirrored()).rig.dataDir;
 };
 
 export const deferred = () => {

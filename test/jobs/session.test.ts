@@ -63,7 +63,21 @@ const aRig = (most = 8) => {
       runMs: null,
       ...more,
     });
-  return { clock, started, said, run };
+  /** A run that has started; `leave`: its signal. */
+  const begun = async (more: Partial<SessionAsk> = {}) => {
+    const leaving = new AbortController();
+    const result = run(["accounts"], { signal: leaving.signal, ...more });
+    result.catch(() => undefined);
+    await settled();
+    return { result, leave: () => leaving.abort() };
+  };
+  /** A run from its start to this end. */
+  const whole = async (...end: Parameters<Started["end"]>) => {
+    const { result } = await begun();
+    await started.at(-1)?.end(...end);
+    return result;
+  };
+  return { clock, started, said, run, begun, whole };
 };
 
 const streamsOf = (results: readonly SyncResult[]) =>
@@ -83,68 +97,48 @@ describe("a sync", () => {
   });
 
   test("delivered again gets the result that the queue did not receive, without another run", async () => {
-    const { started, run } = aRig();
-    const first = run(["accounts"]);
-    await settled();
-    await started[0]?.end();
-    await first;
+    const { started, run, whole } = aRig();
+    await whole();
     expect(streamsOf(await run(["accounts"]))).toEqual(["accounts"]);
     expect(started).toHaveLength(1);
   });
 
   test("delivered again after an interruption, or after Redis broke its run off, runs again", async () => {
-    const { started, run } = aRig();
-    const leaving = new AbortController();
-    const first = run(["accounts"], { signal: leaving.signal });
-    await settled();
-    leaving.abort();
+    const { started, begun, whole } = aRig();
+    const first = await begun();
+    first.leave();
     await started[0]?.end("interrupted", "interrupted");
-    expect((await first)[0]?.report.status).toBe("interrupted");
-    const second = run(["accounts"]);
-    await settled();
-    await started[1]?.end("failed", "failed", new DuckmirrorError("REDIS_UNAVAILABLE", { address: "x", detail: "y" }));
-    await second;
-    const third = run(["accounts"]);
-    await settled();
-    await started[2]?.end();
-    expect((await third).map(({ report }) => report.status)).toEqual(["interrupted", "failed", "done"]);
+    expect((await first.result)[0]?.report.status).toBe("interrupted");
+    await whole("failed", "failed", new DuckmirrorError("REDIS_UNAVAILABLE", { address: "x", detail: "y" }));
+    expect((await whole()).map(({ report }) => report.status)).toEqual(["interrupted", "failed", "done"]);
   });
 
   test("delivered again while its run is being broken off waits until the directory is free", async () => {
-    const { started, run } = aRig();
-    const leaving = new AbortController();
-    const first = run(["accounts"], { signal: leaving.signal });
-    await settled();
-    leaving.abort();
+    const { started, run, begun } = aRig();
+    const first = await begun();
+    first.leave();
     await expect(run(["accounts"])).rejects.toMatchObject({ code: "WRITER_BUSY" });
     await started[0]?.end("interrupted", "interrupted");
-    await first;
+    await first.result;
   });
 
   test("passes a fault of its run on, and the next one may try again", async () => {
-    const { started, run } = aRig();
-    const first = run(["accounts"]);
-    first.catch(() => undefined);
-    await settled();
+    const { started, begun, whole } = aRig();
+    const { result } = await begun();
     await started[0]?.fail(new Error("disk"));
-    await expect(first).rejects.toThrow("disk");
-    const again = run(["accounts"]);
-    await settled();
-    await started[1]?.end();
-    await again;
+    await expect(result).rejects.toThrow("disk");
+    expect(streamsOf(await whole())).toEqual(["accounts"]);
   });
 
   test("that is ended ends cleanly, and breaks off what is in flight a grace later", async () => {
-    const { clock, started, run } = aRig();
-    const leaving = new AbortController();
-    const ended = run(["accounts"], { signal: leaving.signal });
-    await settled();
-    leaving.abort();
+    const { clock, started, begun } = aRig();
+    const { result, leave } = await begun();
+    leave();
     expect([started[0]?.signal.aborted, started[0]?.hardSignal.aborted]).toEqual([true, false]);
     await clock.advance(6_000);
     expect(started[0]?.hardSignal.aborted).toBe(true);
     await started[0]?.end("interrupted", "interrupted");
-    await ended;
+    await result;
     expect(clock.sleeping()).toBe(0);
   });
 

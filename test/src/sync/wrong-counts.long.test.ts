@@ -153,7 +153,10 @@ test.each([
 });
 
 test("a list whose last pages come again is walked twice, labelled, and not paid for in each further sync", async () => {
-  const service = createFakeService(signals(200), { maxPerPage: 25, overPage: "honest" });
+  const data = signals(200);
+  // So far apart that a look for changes meets one page.
+  for (const [nth, signal] of data.signals.entries()) signal.updatedAt = new Date((nth + 1) * 1e9).toISOString();
+  const service = createFakeService(data, { maxPerPage: 25, overPage: "honest" });
   const { sync, clock } = await ofSignals(showingAgain(service, "/signals", "4"));
   const paid: number[] = [];
   for (let hour = 0; hour < 5; hour++) {

@@ -1,14 +1,6 @@
 // Mirrors to verify, and what verify found as lines.
 import { expect } from "vitest";
-import type { FakeService } from "../../../support/fake-service.ts";
-import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
-
-/** A mirror of this service after one sync. It is closed after the test. */
-export const mirrorOf = async (service: FakeService): Promise<SyncRig> => {
-  const mirror = await startSyncRig(service);
-  expect((await mirror.sync()).error).toBeNull();
-  return mirror;
-};
+import type { SyncRig } from "../../../support/sync-rig.ts";
 
 /** What was found, as short lines. */
 export const named = (result: Awaited<ReturnType<SyncRig["verify"]>>): readonly string[] =>
@@ -21,8 +13,8 @@ export const named = (result: Awaited<ReturnType<SyncRig["verify"]>>): readonly 
     .sort();
 
 /** Verifies a mirror whose source has not changed since: everything is equal, and the ledger is right. */
-export const verifyUnchanged = async (service: FakeService): Promise<void> => {
-  const mirror = await mirrorOf(service);
+export const verifyUnchanged = async (mirror: SyncRig): Promise<void> => {
+  const { service } = mirror;
   const before = service.spent();
   const result = await mirror.verify({ maxCredits: 60 });
   expect(named(result)).toEqual([]);

@@ -5,24 +5,23 @@ import { expect, test } from "vitest";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { aContact, aJob, anAccount, anOrganization, aSignal } from "../../../support/fake-data.ts";
-import { createFakeService, type FakeOptions } from "../../../support/fake-service.ts";
+import { createFakeService } from "../../../support/fake-service.ts";
 import { useMirrored } from "../../../support/mirrored-rig.ts";
 import { type SyncRig, startSyncRig } from "../../../support/sync-rig.ts";
-import { mirrorOf, named, verifyUnchanged } from "./verified.ts";
+import { named, verifyUnchanged } from "./verified.ts";
 
 const aMirrorOfManyPages = useMirrored((log) => createFakeService(anOrganization(10), { maxPerPage: 10 }, log));
-const aSmallMirror = useMirrored((log) => createFakeService(anOrganization(3), {}, log));
+const aMirror = useMirrored((log) => createFakeService(anOrganization(6), {}, log));
 
-test.each<[string, FakeOptions]>([
-  ["one page holds each list", {}],
-  ["lists have many pages", { maxPerPage: 10 }],
-])("a mirror of an unchanged source is equal: %s", (_, options) =>
-  verifyUnchanged(createFakeService(anOrganization(5), options)),
+test.each([
+  ["one page holds each list", aMirror],
+  ["lists have many pages", aMirrorOfManyPages],
+] as const)("a mirror of an unchanged source is equal: %s", async (_, mirrored) =>
+  verifyUnchanged((await mirrored()).rig),
 );
 
 test("a changed field, a vanished record, a missing one and a wrong count are named, with exit code 5", async () => {
-  const service = createFakeService(anOrganization(6));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   Object.assign(service.data.accounts[1] ?? {}, { name: "Changed quietly" });
   const [gone] = service.data.contacts.splice(3, 1);
   service.data.signals.push(aSignal(9999, { type: "podcast" }));
@@ -67,8 +66,7 @@ test("content that the plan forbids is not asked for again: its lists are compar
 });
 
 test("one company's list that refuses the form of the others is left out, and fails nothing", async () => {
-  const service = createFakeService(anOrganization(5));
-  const rig = await mirrorOf(service);
+  const { service, rig } = await aMirror();
   service.answerWhere("/v1/companies/c_2/filings", 400);
   const { report, error } = await rig.verify({ streams: ["filings"], maxCredits: 60 });
   expect(error).toBeNull();
@@ -108,14 +106,14 @@ test.each([1, 13])("never more than --max-credits %i, repairs included", async (
 });
 
 test("a budget that suffices for nothing ends with exit code 4", async () => {
-  const { service, rig: mirror } = await aSmallMirror();
+  const { service, rig: mirror } = await aMirror();
   const before = service.log.length;
   const { error } = await mirror.verify({ maxCredits: 0 });
   expect([error?.code, error?.exitCode, service.log.length]).toEqual(["BUDGET_SPENT", 4, before]);
 });
 
 test("refused credentials and a service that is down are no differences", async () => {
-  const { service, rig: mirror } = await aSmallMirror();
+  const { service, rig: mirror } = await aMirror();
   service.answerWhere(/./, 401);
   expect((await mirror.verify()).error?.exitCode).toBe(3);
   service.answerWhere(/./, 503);
@@ -124,8 +122,7 @@ test("refused credentials and a service that is down are no differences", async 
 });
 
 test("a lowered tier is reported, and --repair deletes nothing", async () => {
-  const service = createFakeService(anOrganization(5));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   Object.assign(service.data, { accounts: [], contacts: [], signals: [], insights: {} });
   const { report, error } = await mirror.verify({ repair: true, maxCredits: 60 });
   expect(error?.exitCode).toBe(5);
@@ -134,7 +131,7 @@ test("a lowered tier is reported, and --repair deletes nothing", async () => {
     await mirror.rows(
       "select (select count(*) from accounts) a, (select count(*) from signals) s, (select count(*) from account_insights where status = 'found') i",
     ),
-  ).toEqual([{ a: 5, s: 30, i: 5 }]);
+  ).toEqual([{ a: 6, s: 36, i: 6 }]);
 });
 
 test("nothing mirrored, nothing to verify", async () => {
@@ -163,8 +160,7 @@ const wrong = (result: Awaited<ReturnType<SyncRig["verify"]>>) =>
   verdicts(result).filter((line) => line.startsWith("wrong"));
 
 test("what changed at the service since the last sync is newer, not wrong: exit code 0", async () => {
-  const service = createFakeService(anOrganization(6));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   const { data } = service;
   Object.assign(data.accounts[1] ?? {}, { name: "Renamed", updatedAt: later });
   data.accounts.push(anAccount(77, { companyId: "c_1", updatedAt: later }));
@@ -204,8 +200,7 @@ test("what changed at the service since the last sync is newer, not wrong: exit 
 });
 
 test("a mirror that was altered is wrong, whatever else has changed at the service", async () => {
-  const service = createFakeService(anOrganization(6));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   const contact = String(service.data.contacts[2]?.id);
   const gone = String(service.data.contacts[5]?.id);
   await change(mirror.dataDir, async ({ database }) => {
@@ -231,8 +226,7 @@ test("a mirror that was altered is wrong, whatever else has changed at the servi
 });
 
 test("without an archive that shows what the service returned, a difference without a date is wrong", async () => {
-  const service = createFakeService(anOrganization(3));
-  const mirror = await mirrorOf(service);
+  const { service, rig: mirror } = await aMirror();
   await change(mirror.dataDir, ({ database }) =>
     database.run("UPDATE main.companies SET _run_id = 'another' WHERE id = 'c_2'"),
   );

@@ -64,7 +64,7 @@ const aRig = (most = 8) => {
       ...more,
     });
   /** A run that has started; `leave`: its signal. */
-  const begun = async (more: Partial<SessionAsk> = {}) => {
+  const begun = async (more: Partial<SyncRunRequest> = {}) => {
     const leaving = new AbortController();
     const result = run(["accounts"], { signal: leaving.signal, ...more });
     result.catch(() => undefined);

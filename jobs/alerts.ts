@@ -13,7 +13,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
 import { withCode } from "../src/core/report/problem.ts";
-import { deliveryFigures, deliveryStates } from "../src/deliver/notes.ts";
+import { deliveryFigures, deliveryStates } from "../src/deliver/delivery-results.ts";
 import { lastChangeBefore, readFeedBounds } from "../src/warehouse/read/changes/read-changes.ts";
 import { readPublishedAt } from "../src/warehouse/read/looks.ts";
 import { readSnapshot } from "../src/warehouse/read/mirror-reader.ts";

@@ -25,7 +25,7 @@ import {
 } from "../src/warehouse/file/baseline/backup.ts";
 import { copyDurably, makeBaseline } from "../src/warehouse/file/baseline/baseline.ts";
 import { enterDataDir, warehousePaths } from "../src/warehouse/file/working-file.ts";
-import { assertForeignCatalog } from "../src/warehouse/user-sql/own-snapshot.ts";
+import { assertForeignCatalog } from "../src/warehouse/user-sql/trusted-files.ts";
 import { followHome, withWarehouse } from "./home.ts";
 
 /** Object printed by `backup --json` and `restore --json`. */

@@ -1,4 +1,4 @@
-// Opens warehouse, ledger and connection for jobs that call the service, and closes them afterwards.
+// Opens what every job needs that calls the service (warehouse, archive, credit ledger, connection), runs its work, and closes all of it.
 
 import { createHmac } from "node:crypto";
 import { createRedactor, type Redactor } from "../src/api/redact.ts";
@@ -24,7 +24,7 @@ import { type ForgottenList, readForgotten } from "../src/warehouse/archive/forg
 import { archiveStore } from "../src/warehouse/archive/read-archive.ts";
 import { openWarehouse } from "../src/warehouse/file/warehouse.ts";
 import { writingOptions } from "./home.ts";
-import type { BeginWait } from "./places.ts";
+import type { BeginWait } from "./run-slots.ts";
 import { type OpenAccess, openOwnAccess } from "./service-access.ts";
 
 // Attributes of the spans of whole jobs: figures, codes and stream names, never values of records. PURE.

@@ -1,5 +1,5 @@
-// Job following: follows companies, stops following them, and reports what each input resolved to. Sends nothing; the next
-// sync resolves new inputs.
+// Jobs follow, unfollow and following: change the list of followed companies, and report what each input resolved to. Send nothing; the
+// next sync resolves new inputs.
 
 import { existsSync } from "node:fs";
 import { z } from "zod";

@@ -1,4 +1,5 @@
-// A mirror's home as the jobs use it.
+// Takes a mirror from its home (deliver/home: object storage that several machines share) before a job reads or writes it, and opens its
+// warehouse.
 import { existsSync } from "node:fs";
 import { type Clock, systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";

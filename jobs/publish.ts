@@ -1,5 +1,5 @@
-// Job publish: the end of a sync. Publishes the snapshot if it lacks the sync's runs, and makes one report of its runs: the
-// object printed by `sync --json`, also when the sync took several runs because workers stopped.
+// Job publish: the last step of a worker's sync. Publishes the snapshot if it lacks the sync's runs, and joins the reports of its runs to
+// one, the object that `sync --json` prints (a sync has several runs if a worker stopped meanwhile).
 import { z } from "zod";
 import { type StreamName, streamSpec } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";

@@ -1,6 +1,5 @@
-// A client for commands that send single requests without holding the warehouse (`check`, `feedback`). It notes every
-// call in a call file; the next process that holds the warehouse books them in the ledger. `answerTo` sends one request and
-// waits once for the rate limit.
+// Sends single requests for commands that do not hold the warehouse (`check`, `feedback`), and notes each in a call file; the next process
+// that holds the warehouse loads it to the ledger. `answerTo` waits once at most for the rate limit.
 import type { Client } from "../src/api/client.ts";
 import type { ApiCall, ApiOutcome, OkOutcome } from "../src/api/outcome.ts";
 import { causeOf } from "../src/api/outcome.ts";

@@ -1,5 +1,5 @@
-// The extent of a sync that a caller requests: all that is due, lists anew (`--reset`), or what is dated after a day (`--since`).
-// Validates it, for `sync` and for requests to a worker. Pure.
+// Validates what a caller wants of a sync: all that is due, certain lists anew (`--reset`), or rows dated after a day (`--since`). For
+// `sync` and for requests to a worker. Pure.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";

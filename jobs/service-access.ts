@@ -1,5 +1,5 @@
-// Opens a job's access to the service from the configuration. In a single process it is a client behind its own
-// throttle; a worker with Redis replaces it by shared limits.
+// Opens the sender with which a job calls the service, from the configuration: an HTTP client behind this process's own throttle. A worker
+// with Redis passes shared limits instead.
 import { join } from "node:path";
 import { createClient } from "../src/api/client.ts";
 import { recallLimiter, rememberLimiter } from "../src/budget/rate/learned-limits.ts";

@@ -1,5 +1,5 @@
-// Sessions: the runs of a worker's syncs. Two runs never share a data directory; other work on the directory waits for
-// its turn. Each run has a place, a deadline, which other requests may extend, and a grace period for its unfinished requests.
+// Runs the syncs of a worker. Two runs never use one data directory at once; other work on the directory waits. Each run needs a slot
+// (run-slots.ts), and has a deadline, which other requests may extend, and a grace period for its unfinished requests.
 import { setMaxListeners } from "node:events";
 import type { StreamName } from "../src/catalog/streams.ts";
 import type { Clock } from "../src/core/clock.ts";
@@ -8,7 +8,7 @@ import { DuckmirrorError } from "../src/core/errors.ts";
 import type { ProgressEvent } from "../src/core/report/sync-progress.ts";
 import type { SyncResult } from "../src/sync/run/run-sync.ts";
 import type { JobContext } from "./engine.ts";
-import { type BeginWait, createPlaces, type Places } from "./places.ts";
+import { type BeginWait, createRunSlots, type RunSlots } from "./run-slots.ts";
 import type { SyncRequest } from "./sync.ts";
 
 /** Time limit for unfinished requests once work of a worker ends, ms; shorter than a worker's time to stop. */
@@ -162,7 +162,7 @@ const createEndedRuns = () => {
 /** Dependencies that all sessions of a process share. */
 interface Desk {
   readonly deps: SessionDeps;
-  readonly places: Places;
+  readonly places: RunSlots;
   /** Data directories in use. */
   readonly inUse: Set<string>;
   readonly ended: ReturnType<typeof createEndedRuns>;
@@ -231,7 +231,7 @@ const inDirectory = async <T>({ inUse }: Desk, dir: string, work: () => Promise<
 };
 
 export const createSessions = (deps: SessionDeps): Sessions => {
-  const desk: Desk = { deps, places: createPlaces(deps), inUse: new Set(), ended: createEndedRuns() };
+  const desk: Desk = { deps, places: createRunSlots(deps), inUse: new Set(), ended: createEndedRuns() };
   return {
     run: async (ask) => {
       if (ask.signal.aborted) throw new DuckmirrorError("INTERRUPTED");

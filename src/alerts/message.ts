@@ -1,5 +1,5 @@
-// Messages of rules: a message gathers events. A message keeps its id and its events until it is taken or dropped, so
-// that its receiver can drop what it gets twice. Pure. docs/ALERTS.md shows a message.
+// Makes the messages of an alert rule from its events. A message keeps its id and events until its receiver accepts it or it is given up,
+// so that the receiver can drop duplicates. Pure. docs/ALERTS.md shows a message.
 import { createHash } from "node:crypto";
 import { z } from "zod";
 

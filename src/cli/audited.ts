@@ -1,4 +1,4 @@
-// Runs an action of a command with its lines in the audit trail: one before it is done, one when it has ended.
+// Runs an action of a command with two lines in the audit trail: one before it begins, one when it has ended.
 import { userInfo } from "node:os";
 import type { Config } from "../core/config/config.ts";
 import type { AuditedAction, Result } from "../warehouse/audit/trail.ts";

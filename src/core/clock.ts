@@ -1,4 +1,4 @@
-// Time as an argument, so that every decision can be tested without waiting; times longer than Node's timers take.
+// The clock, passed as an argument so that tests decide the time, and timers that may be longer than Node's.
 
 export interface Clock {
   /** Milliseconds since the epoch. */

@@ -1,4 +1,4 @@
-// Paths in the data directory (contract: files on disk).
+// Paths of the files in the data directory (contract: files on disk). Reads and writes none of them.
 import { realpathSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 
@@ -25,7 +25,7 @@ export const exportDir = (dataDir: string, format: string): string =>
 /** Folder of state/ for the snapshots that deliveries read (src/deliver/source.ts). `forget` removes it. */
 export const DELIVERING = "delivering";
 
-/** Folder of state/ with what deliveries to each destination came to (src/deliver/notes.ts). */
+/** Folder of state/ with what deliveries to each destination came to (src/deliver/delivery-results.ts). */
 export const DELIVERIES = "deliveries";
 
 /** Folder of state/ with the files of each alert rule (src/alerts/store). `forget` removes messages that hold the person. */

@@ -1,5 +1,5 @@
-// JSON values in duckmirror: integers that a double cannot hold exactly are bigint, other such numbers keep their digits. What reads and writes
-// them without losing one. Pure.
+// JSON values in duckmirror, and a writer that loses no number: integers that a double cannot hold exactly are bigint, other such numbers
+// keep their digits. api/lossless-json.ts parses them. Pure.
 
 /** A number with a fraction or an exponent that no double holds exactly. */
 export class ExactNumber {

@@ -1,5 +1,5 @@
-// All differences between operating systems: files, signals, the home folder, the fence of a user's SQL. Node hides others (path
-// separators, modes, priorities, the shell of `exec`). Tests pass the system; the program uses its own.
+// All differences between operating systems that the program must know: files, signals, the home folder, the fence of a user's SQL. Tests
+// pass another system; the program uses its own.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { platform } from "node:os";

@@ -1,6 +1,5 @@
-// Leaves out rows whose key a kind of destination cannot hold: a key with U+0000, which its texts drop or replace, so
-// that the key could become another row's, or a key that is too long for an index. Counts and names them; every other
-// row arrives.
+// Finds the rows that a kind of destination cannot hold, so that a delivery leaves them out, counted and named: rows whose key has U+0000
+// (its texts drop or replace it, so that two keys could become one) or is too long for an index.
 import { z } from "zod";
 import { quoted } from "../core/text/sql-text.ts";
 import { runQuery } from "../warehouse/read/query.ts";

@@ -1,4 +1,5 @@
-// Source of a delivery: one published snapshot. Decides for each table whether a destination gets its changes or every row.
+// The source of a delivery: opens one published snapshot for all destinations, and decides for each table whether a destination gets its
+// changes or every row.
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { link, mkdtemp, rm, stat } from "node:fs/promises";
@@ -17,9 +18,9 @@ import { sqlText } from "../warehouse/duckdb/sql-files.ts";
 import { warehousePaths } from "../warehouse/file/working-file.ts";
 import { changeAt, type FeedBounds, readFeedBounds } from "../warehouse/read/changes/read-changes.ts";
 import { readPublishedAt } from "../warehouse/read/looks.ts";
-import { assertOwnSnapshot } from "../warehouse/user-sql/own-snapshot.ts";
+import { assertOwnSnapshot } from "../warehouse/user-sql/trusted-files.ts";
 import type { DeliveredTable, DeliverySource, Position } from "./destination.ts";
-import { changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./marks.ts";
+import { changedRows, type Facts, factsOfSnapshot, type Mark, markText, readMark } from "./position-mark.ts";
 
 // A second name for the published snapshot, so that a delivery reads one snapshot to its end, whatever is published
 // meanwhile.

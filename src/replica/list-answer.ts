@@ -1,5 +1,5 @@
-// The list routes (API.md, "Endpoints"). Unless the list's order is in memory (cache/list-cache.ts), one statement counts its rows
-// and finds the page's keys. Another reads the page's records by key. Then related records are read.
+// Responses of the replica's list routes (API.md, "Endpoints"): counts the list's rows and finds the page's keys by one statement, unless
+// the list's order is cached (cache/list-cache.ts), then reads the records by key and the related ones.
 import { z } from "zod";
 import { hasUsage, type RouteSpec } from "../catalog/endpoints.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";

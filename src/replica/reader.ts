@@ -1,4 +1,4 @@
-// Database access of the routes: the interface, and reads that several routes share.
+// The database as the replica's routes use it: the interface `Reader`, and reads of records that several routes share.
 import type { z } from "zod";
 import type { FieldSpec } from "../catalog/fields.ts";
 import { type TableName, tableSpec } from "../catalog/tables.ts";

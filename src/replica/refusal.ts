@@ -1,5 +1,5 @@
-// A refused request: thrown inside the replica, sent as `{"error": {"code", "message"}}`.
-// API.md shows statuses and conditions ("Errors"), but no body; the body is ours.
+// Errors of the replica: a `Refusal` is thrown for a bad request and sent as `{"error": {"code", "message"}}`. API.md shows statuses and
+// conditions ("Errors"), but no body; the body is ours.
 import { z } from "zod";
 import { FEEDBACK_CATEGORIES } from "../catalog/resources.ts";
 

@@ -1,4 +1,5 @@
-// Related records for `include` (API.md, "Resources": relations; "Endpoints": values of `include`).
+// Reads the records related to those of a response, for the parameter `include` (API.md, "Resources": relations; "Endpoints": values of
+// `include`).
 
 import { z } from "zod";
 import { tableSpec } from "../catalog/tables.ts";

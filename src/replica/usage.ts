@@ -1,5 +1,5 @@
-// The usage routes over the usage tables: quota, totals, breakdown, request history, contracted limits.
-// Source: API.md, "GET /v1/usage", "GET /v1/usage/requests", "GET /v1/usage/limits".
+// Responses of the replica's usage routes, from the usage tables: quota, totals, breakdown, request history, contracted limits. Source:
+// API.md, "GET /v1/usage", "GET /v1/usage/requests", "GET /v1/usage/limits".
 import { z } from "zod";
 import { timeMs } from "../core/time.ts";
 import { type Answer, dataAnswer, type Quota, quotaJson } from "./envelope.ts";

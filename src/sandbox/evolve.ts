@@ -1,5 +1,5 @@
-// Changes while the sandbox runs: new signals, careers, openings, deleted records. The seed alone decides the order
-// of changes; their times come from the clock. Every change is one transaction, so no response shows half of one.
+// Changes the rows of a running sandbox, so that a mirror has something to sync: new signals, career changes, openings, deleted records.
+// The seed alone decides the order of changes; their times come from the clock. Every change is one transaction.
 import { z } from "zod";
 import type { TableName } from "../catalog/tables.ts";
 import type { Sql } from "../warehouse/duckdb/statements.ts";

@@ -1,4 +1,4 @@
-// The sandbox: the whole service of API.md on a local port, over a generated warehouse, for tests, demos and first steps.
+// Starts a sandbox: the whole service of API.md on a local port, over a generated warehouse, for tests, demos and first steps.
 import { setMaxListeners } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import type { IncomingHttpHeaders } from "node:http";

@@ -1,5 +1,5 @@
-// The service around the routes: token, rate limit, credits, request history, faults. Takes one request, returns one
-// response; independent of any HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
+// The sandbox's request handling around the replica's routes: token, rate limit, credits, request history, faults. Takes one request,
+// returns one response; independent of any HTTP server. Source: API.md, "Authentication", "Limits", "Errors".
 
 import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";

@@ -18,7 +18,7 @@ import {
 import { setGlobalErrorHandler } from "@opentelemetry/core";
 import { defaultResource, detectResources, envDetector, resourceFromAttributes } from "@opentelemetry/resources";
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from "@opentelemetry/sdk-trace-base";
-import { endsWithin } from "../core/async/when-free.ts";
+import { endsWithin } from "../core/async/waiting.ts";
 import type { Clock } from "../core/clock.ts";
 import { detailOf } from "../core/errors.ts";
 import type { Scrubber } from "../core/secret.ts";

@@ -7,7 +7,7 @@ import { z } from "zod";
 import { planJson, planSnapshotJob } from "../../jobs/plan.ts";
 import { isStreamName } from "../../src/catalog/streams.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import type { DeliveryState } from "../../src/deliver/notes.ts";
+import type { DeliveryState } from "../../src/deliver/delivery-results.ts";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
 import {
   aProfile,

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { openWarehouse } from "../../src/warehouse/file/warehouse.ts";
 import { warehousePaths } from "../../src/warehouse/file/working-file.ts";
-import { noteClosed } from "../../src/warehouse/user-sql/own-snapshot.ts";
+import { noteClosed } from "../../src/warehouse/user-sql/trusted-files.ts";
 import { RUN_FOLDER } from "../setup/one-folder.ts";
 
 let made: Promise<string> | null = null;

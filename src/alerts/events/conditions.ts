@@ -1,6 +1,6 @@
-// States of the program that a rule can wait for, read from the published snapshot and the syncs since that published none: the last
-// run failed, old or unconfirmed data, credits that will not last until the reset, differences from the API document, unusual
-// numbers of changed rows, failed checks, deliveries that fall behind.
+// Finds the states that an alert rule can wait for, in the published snapshot and the looks since: a failed run, old or unconfirmed data,
+// credits that will not last until the reset, differences from the API document, unusual numbers of changed rows, failed checks, late
+// deliveries.
 import { z } from "zod";
 import type { AlertSettings, StateEventKind } from "../../core/config/alerts/alert-settings.ts";
 import { literal } from "../../core/text/sql-text.ts";

@@ -1,5 +1,5 @@
-// Back-test of a rule: the events that it would have sent in the past, from what the snapshot keeps (runs, changes,
-// days of credits, differences by their first time).
+// Back-test of an alert rule, for `alerts test --since`: the events that it would have sent in the past, from what the snapshot keeps
+// (runs, changes, days of credits, differences by their first time).
 import { z } from "zod";
 import type { StateEventKind } from "../../core/config/alerts/alert-settings.ts";
 import { literal } from "../../core/text/sql-text.ts";

@@ -1,5 +1,5 @@
-// The ledger that requests reserve credits from (`Ledger`), and that of one process: it keeps the state of ledger.ts in memory. And
-// the quota as the service last reported it to the run.
+// `Ledger`: the interface through which a run reserves credits, and its implementation in memory with the pure functions of ledger.ts. Also
+// records the quota that the service last reported.
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

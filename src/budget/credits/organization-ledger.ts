@@ -1,5 +1,5 @@
-// Ledger of an organization, shared by all processes that spend its credits: remaining and reserved credits. A run's
-// own allowance is in another ledger (local-ledger.ts).
+// Credit ledger of an organization, shared by all processes that spend its credits: reserves, settles and renews leases (leases.ts) in a
+// state store. A run's own allowance is in local-ledger.ts.
 import type { Quota } from "../../api/outcome.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { StateStore } from "../store/state-store.ts";

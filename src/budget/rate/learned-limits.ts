@@ -1,5 +1,5 @@
-// Learns limits from refusals beyond the announced ones: requests in flight, a smaller burst, or a smaller window. Pure,
-// but for the first two functions: they keep the limiter in a file for the next process.
+// Learns from refusals the limits that the service does not announce: requests in flight, a smaller burst, or a smaller window. Pure, but
+// for the first two functions, which store the limiter in a file for the next process.
 
 import { z } from "zod";
 import { replaceFile } from "../../core/files/own-files.ts";

@@ -3,7 +3,7 @@
 // process knows of the limiter, its own requests in flight, and its changes that the store has not taken yet.
 import { randomUUID } from "node:crypto";
 import type { RateInfo } from "../../api/outcome.ts";
-import { untilAborted } from "../../core/async/when-free.ts";
+import { untilAborted } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import { createMemoryState, type StateStore } from "../store/state-store.ts";
 import { type Refusal, refuse } from "./learned-limits.ts";

@@ -1,6 +1,6 @@
-// Windows: counts the requests of each rate limit in force, so that none holds more than its limit, wherever it starts. Pure.
-// A request counts from its answer, the latest moment at which the service may have counted it; until then it is in flight,
-// and counts in every window.
+// Rate-limit windows of the limiter: counts the requests of each limit in force, so that no window, wherever it starts, holds more than its
+// limit. A request counts from its response, the latest moment at which the service may have counted it; until then it is in flight and
+// counts in every window. Pure.
 import { z } from "zod";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 

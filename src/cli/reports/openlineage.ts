@@ -1,5 +1,5 @@
-// The news of a sync as OpenLineage events: START, then COMPLETE, FAIL or ABORT, with the lineage of columns. Pure.
-// Source: https://openlineage.io/spec/2-0-2/OpenLineage.json and its facets.
+// Converts the result of a sync to OpenLineage events: START, then COMPLETE, FAIL or ABORT, with the lineage of columns. Pure. Source:
+// https://openlineage.io/spec/2-0-2/OpenLineage.json and its facets.
 import { catalogTables, type DictionaryTable } from "../../catalog/dictionary.ts";
 import type { SyncNews, TableNews } from "./sync-news.ts";
 

@@ -1,5 +1,5 @@
-// `sync --report KIND[=FILE|URL]`: hands the news of a sync to the program that started it. A report that cannot be sent is a warning: the
-// sync is what counts.
+// `sync --report KIND[=FILE|URL]`: reports the result of a sync to the orchestrator that started it (Dagster, Airflow, GitHub Actions,
+// OpenLineage). A report that cannot be sent is a warning only.
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { inflateSync } from "node:zlib";

@@ -1,4 +1,4 @@
-// Changes that a sync made to each table, as orchestrators and catalogs of data take them: one asset per table.
+// Reads what a sync changed in each table, for its report (send-report.ts) to orchestrators and data catalogs: one asset per table.
 import { streamOfTable } from "../../catalog/dictionary.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import type { DuckmirrorError } from "../../core/errors.ts";

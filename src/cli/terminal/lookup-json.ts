@@ -1,4 +1,4 @@
-// The JSON of a lookup's result, for the command and for assistants.
+// The result of a lookup as JSON and as lines, for the command `lookup` and for MCP.
 import type { LookupResult } from "../../../jobs/lookup.ts";
 import { exactJson, isJsonObject, type JsonValue } from "../../core/json.ts";
 import { counted, formatDuration } from "../../core/text/units.ts";

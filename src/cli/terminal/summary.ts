@@ -1,4 +1,4 @@
-// The table after a sync, from its report.
+// Renders the table that `sync` prints at its end, from the report: one row per stream.
 import {
   FIGURES,
   type StreamReport,

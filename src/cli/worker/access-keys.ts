@@ -1,5 +1,5 @@
-// Keys and certificate of `serve` and `worker`. The keys are the configured one and the named ones; with `require_key` and
-// neither of them, a key is created at the first start beside the working database.
+// Chooses keys and certificate of the servers of `serve` and `worker`: the configured key and the named ones; with `require_key` and
+// neither of them, it creates a key at the first start.
 import { randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";
 import type { Config } from "../../core/config/config.ts";

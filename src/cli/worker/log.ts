@@ -1,5 +1,5 @@
-// Log of a worker: each run's progress as lines with profile and run id, and the same events for listeners at its
-// server; failures of its server's requests.
+// The log of a worker: writes each run's progress as lines with profile and run id, passes the same events to its server, and logs failed
+// requests of the server.
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, withHint } from "../../core/errors.ts";
 import type { Logger } from "../../core/log.ts";

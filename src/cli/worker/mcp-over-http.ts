@@ -1,4 +1,4 @@
-// `mcp --http`: the server of an assistant at /mcp, behind the access check of `serve`. A key of the role `read` has the tools
+// Serves the MCP server at /mcp over HTTP, for `mcp --http`, behind the access check of `serve`. A key of the role `read` may use the tools
 // that read; spending needs `operate`.
 import { once } from "node:events";
 import { createMcpHandler, type McpServer } from "@modelcontextprotocol/server";

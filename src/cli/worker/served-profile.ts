@@ -1,11 +1,11 @@
-// A profile of the configuration in the server's form, for `serve` and `worker`.
+// Prepares the profiles of `serve` and `worker`: tests which can sync, and converts each configured profile to what the server needs.
 import { alertFigures } from "../../../jobs/alerts.ts";
 import { checkProfileJob } from "../../../jobs/check.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";
 import { followingJob, followJob, unfollowJob } from "../../../jobs/following.ts";
 import { planJson, planSnapshotJob } from "../../../jobs/plan.ts";
 import { isStreamName } from "../../catalog/streams.ts";
-import { mapAtOnce } from "../../core/async/map-at-once.ts";
+import { mapAtOnce } from "../../core/async/concurrency.ts";
 import type { Config } from "../../core/config/config.ts";
 import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import { snapshotPath } from "../../core/data-dir.ts";
@@ -15,7 +15,7 @@ import type { Logger } from "../../core/log.ts";
 import type { UnableProfile } from "../../core/report/fleet.ts";
 import { problemOf, withCode } from "../../core/report/problem.ts";
 import { readProgress } from "../../core/state/progress-file.ts";
-import { deliveryStates } from "../../deliver/notes.ts";
+import { deliveryStates } from "../../deliver/delivery-results.ts";
 import type { ServedProfile } from "../../server/http/server-context.ts";
 import { openTrail } from "../../warehouse/audit/trail.ts";
 import type { CliDeps, CommandContext } from "../command.ts";

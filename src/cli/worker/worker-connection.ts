@@ -1,4 +1,5 @@
-// Connection of commands to the worker: the queue if there is Redis, else HTTP to the worker's address.
+// Connects a command to the worker, to request, show and cancel syncs: through the queue in Redis if there is one, else by HTTP to the
+// worker's address.
 
 import { randomBytes, X509Certificate } from "node:crypto";
 import { Agent, request } from "node:http";

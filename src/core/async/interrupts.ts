@@ -1,5 +1,5 @@
-// Interrupts work that hears no signal, such as a statement of DuckDB on the snapshot, once the program is asked to
-// end.
+// Interrupts work that does not listen to a signal, such as a statement of DuckDB on the snapshot, some seconds after the program was asked
+// to end, or after a time limit.
 const running = new Set<() => void>();
 
 /** An orderly end takes less. */

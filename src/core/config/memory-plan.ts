@@ -1,4 +1,4 @@
-// Memory of the process, and DuckDB's part of it (docs/decisions/memory.md). PURE.
+// Divides the memory of the process between Node and DuckDB, by the setting or the machine (docs/decisions/memory.md). PURE.
 
 import { readFileSync } from "node:fs";
 import { totalmem } from "node:os";

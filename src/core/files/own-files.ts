@@ -1,6 +1,6 @@
-// The only opener of files and folders that duckmirror creates. A link, a pipe or a device in their place was planted: a
-// link leads a write elsewhere, and a pipe keeps the process waiting, which then ignores SIGTERM. Each opener follows no
-// link, waits for nobody, and looks at what it opened. A test finds any other opener (test/architecture.test.ts).
+// THE opener of files and folders that duckmirror creates. It follows no link, waits for no pipe, and checks what it opened, because others
+// may have planted a link or a pipe at that path: a link leads a write elsewhere, and a pipe blocks the process, which then ignores
+// SIGTERM. A test finds any other opener (test/architecture.test.ts).
 import {
   closeSync,
   constants,

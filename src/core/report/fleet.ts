@@ -1,5 +1,5 @@
-// The fleet as operators see it: its queues, its members, and what is paused. Shown by `duckmirror jobs`, the worker's
-// server and the metrics. Times are ms since the epoch by Redis's clock. PURE.
+// Types of the fleet as operators see it: queues, workers, and what is paused. `duckmirror jobs`, the worker's server and the metrics show
+// it. Times are ms since the epoch by Redis's clock. PURE.
 
 /** A queue in Redis. */
 export interface QueueState {

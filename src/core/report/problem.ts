@@ -1,5 +1,5 @@
-// Failures: their severity for a worker, and their form as they are stored and shown to others than the owner of this machine: code, message and hint, without stack and without paths
-// of its disk.
+// The form in which a failure is stored and shown to people who do not own this machine: code, message and hint, without stack and paths.
+// Also the severity with which a worker logs it.
 import { basename, isAbsolute } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, type ErrorCode, withHint } from "../errors.ts";

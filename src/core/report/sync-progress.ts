@@ -1,5 +1,5 @@
-// Events of a running sync, and its progress, computed from them, for the API and the page. If a sync shows no sign of life, its
-// worker is lost, or has lost Redis. PURE.
+// Events that a running sync emits, and its progress, computed from them for the API and the page; also whether a sync counts as lost
+// because it sends none. PURE.
 import { z } from "zod";
 import type { StreamStatus, SyncMode } from "./sync-report.ts";
 

@@ -1,5 +1,5 @@
-// Requests for syncs and verifications, and their results. The queue implements these types, with Redis or in one
-// process; server, command line and schedules use them.
+// Types of requests for syncs and verifications, and of their states. The queue implements them, with Redis or in one process; server,
+// commands and schedules use them.
 import type { ProgressEvent, SyncProgress } from "./sync-progress.ts";
 
 export const REQUESTED_STATES = ["queued", "running", "done", "partial", "stopped", "failed", "cancelled"] as const;

@@ -1,5 +1,5 @@
-// Companies that `duckmirror follow` added, beside those of the configuration (API.md, "Endpoints": by-input). Kept in a file
-// of the data directory, so that following works also while a sync runs.
+// State file with the companies that `duckmirror follow` added, beside those of the configuration (API.md, "Endpoints": by-input). It is no
+// table, so that following works also while a sync holds the mirror.
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";

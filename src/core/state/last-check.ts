@@ -1,5 +1,5 @@
-// The organization as `check` last saw it: lengths of its lists, and its credits. A plan before the first sync knows no
-// other figures. Kept in a file of the data directory, beside the tier.
+// State file with what `check` saw last: lengths of the organization's lists, and its credits. A plan before the first sync uses it,
+// because the mirror has no figures yet.
 import { join } from "node:path";
 import { z } from "zod";
 import { changeShared, readShared, type SharedFile } from "./shared-file.ts";

@@ -1,5 +1,5 @@
-// Progress of a running sync in a file of the data directory, so that `serve` and its page show a sync of another process. The sync
-// rewrites it every two seconds and removes it at its end; a file that is older is of a sync that was killed.
+// State file with the progress of a running sync, so that `serve` and its page can show a sync of another process. The sync rewrites it
+// every two seconds and removes it at its end; an older file is left by a killed sync.
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";

@@ -1,5 +1,5 @@
-// A small JSON file in the data directory that several processes read and change (keys, followed companies, tier).
-// It is replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
+// Reads and replaces small JSON state files in the data directory that several processes share (keys, followed companies, tier). A file is
+// replaced as a whole, so that readers see the old or the new version; one process changes it at a time.
 
 import { randomBytes } from "node:crypto";
 import { link, stat, unlink } from "node:fs/promises";

@@ -1,5 +1,5 @@
-// The organization's access tier, its evidence, and when to ask again (API.md, "Access tiers"). Kept in a file of the data
-// directory, because `check` learns it also while a sync runs.
+// State file with the organization's access tier, the evidence for it, and when to test it again (API.md, "Access tiers"). It is no table,
+// because `check` learns the tier also while a sync holds the mirror.
 import { join } from "node:path";
 import { z } from "zod";
 import { changeShared, readShared, type SharedFile } from "./shared-file.ts";

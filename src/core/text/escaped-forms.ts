@@ -1,6 +1,7 @@
-// Forms in which a text can be written: plain, percent-encoded in a URL, escaped in JSON, character by character. PURE.
-// Writers differ in what they escape: `@` or `%40`, `%2F` or `%2f`, a space as `%20` or `+`, `/` or `\/`. ASCII letters
-// and digits are the same in every form. The sources are valid in JavaScript (also with the flag `u`) and in RE2.
+// Finds a text in every form in which it may be written, for secrets and erased people: plain, percent-encoded in a URL, escaped in JSON,
+// character by character. PURE.
+// Writers differ in what they escape: `@` or `%40`, `%2F` or `%2f`, a space as `%20` or `+`, `/` or `\/`. ASCII letters and digits are the
+// same in every form. The sources of patterns are valid in JavaScript (also with the flag `u`) and in RE2.
 
 // Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay; a
 // carriage return that ends no line would let a text overwrite the text before it.

@@ -1,4 +1,4 @@
-// Ids of runs.
+// Makes the ids of runs, and the schema that checks them.
 import { z } from "zod";
 
 /** An id that comes from outside, such as Redis: it becomes the name of files and keys, and a part of messages. */

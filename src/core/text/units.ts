@@ -1,4 +1,4 @@
-// Durations and sizes in text ("7d", "64MiB") and in the program (ms, bytes).
+// Parses and formats durations, sizes and counts for people ("7d", "64MiB"); the program uses ms and bytes.
 
 const DURATION_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const;
 const SIZE_BYTES = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9, kib: 2 ** 10, mib: 2 ** 20, gib: 2 ** 30 } as const;

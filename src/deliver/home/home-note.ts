@@ -1,5 +1,5 @@
-// The note of a home, home.json: who has the mirror, and which pieces its files are made of. It is replaced on condition, so
-// of two workers that both believe they have the mirror, one is refused. PURE.
+// The file home.json of a mirror's home: which worker has taken the mirror, and which pieces its files are made of. It is replaced on
+// condition, so that of two workers that both believe they have the mirror, one is refused. PURE.
 import { join } from "node:path";
 import { z } from "zod";
 

@@ -19,7 +19,7 @@ import { makeBaseline } from "../../warehouse/file/baseline/baseline.ts";
 import type { MirrorHome } from "../../warehouse/file/publish/publish.ts";
 import { warehousePaths } from "../../warehouse/file/working-file.ts";
 import { keptFolder } from "../../warehouse/read/kept-snapshots.ts";
-import { assertForeignCatalog } from "../../warehouse/user-sql/own-snapshot.ts";
+import { assertForeignCatalog } from "../../warehouse/user-sql/trusted-files.ts";
 import { assertConditional, type ObjectStore, replaceText, withStore } from "../stores/object-store.ts";
 import { openStore, parsePlace } from "../stores/open-store.ts";
 import {

@@ -1,5 +1,5 @@
-// Files cut into pieces along DuckDB's blocks, and packs of deflated pieces. After a sync most blocks are as before, so a
-// pack has few of them, and one request sends it.
+// Cuts the mirror's files into pieces along DuckDB's blocks, writes new pieces to compressed packs for the home, and joins them to files
+// again. After a sync most blocks are unchanged, so that a pack has few of them.
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { promisify } from "node:util";

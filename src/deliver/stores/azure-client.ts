@@ -1,5 +1,5 @@
-// A client for one container of Azure Blob Storage. Credentials: connection string, key, SAS token, else what Azure's
-// SDK finds: a service principal, a workload or managed identity, or the login of the Azure command line.
+// Opens the Azure client of one container, for azure-store.ts: parses its address, chooses credentials (connection string, key, SAS token,
+// else what Azure's SDK finds), and translates its failures.
 import type { ContainerClient, RequestPolicyFactory } from "@azure/storage-blob";
 import type { AzureEnvironment } from "../../core/config/destinations/secrets-in.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

@@ -1,5 +1,4 @@
-// A container of Azure Blob Storage, or a part of one, as a store. Azure's SDK signs, finds the credentials and repeats
-// what a broken connection or a busy service ends.
+// `ObjectStore` for a container of Azure Blob Storage, or a part of one. Azure's SDK signs, finds the credentials and retries.
 import { createHash } from "node:crypto";
 import type { FileHandle } from "node:fs/promises";
 import { Readable } from "node:stream";

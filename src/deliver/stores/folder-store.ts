@@ -1,5 +1,5 @@
-// A local folder as a store. A file is written under a name of its own and renamed. A conditional write holds the
-// folder's lock from the check to the rename, so that two processes of one machine do not both pass the check.
+// `ObjectStore` for a local folder. A file is written under a temporary name and renamed. A conditional write holds the folder's lock from
+// the check to the rename, so that two processes of one machine do not both pass the check.
 
 import { createHash, randomUUID } from "node:crypto";
 import { chmodSync, rmSync, statSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Port of what holds a set of files: a folder, or object storage. Keys are relative, with forward slashes.
+// `ObjectStore`: the interface of a set of files in a folder or in object storage (folder-store.ts, s3-store.ts, azure-store.ts), with
+// conditional writes, and the functions that all of them share: failures, piece sizes, lists. Keys are relative, with forward slashes.
 import { randomUUID } from "node:crypto";
 import type { z } from "zod";
 import { DuckmirrorError, detailOf, hasSystemCode } from "../../core/errors.ts";

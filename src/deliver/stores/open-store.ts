@@ -1,4 +1,4 @@
-// The store of an address: a folder, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
+// Opens the store of an address: a folder, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`.
 import { isAbsolute, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { SettingsOf } from "../../core/config/destinations/destination-settings.ts";

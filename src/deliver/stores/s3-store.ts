@@ -1,5 +1,5 @@
-// A bucket, or a part of one, as a store: Amazon S3 and services that speak its protocol. The SDK retries, signs, and finds
-// the credentials.
+// `ObjectStore` for a bucket of Amazon S3 or of a service with its protocol, or a part of one. The SDK signs, finds the credentials and
+// retries.
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { PutObjectCommandInput, S3ClientConfig } from "@aws-sdk/client-s3";

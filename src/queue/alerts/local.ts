@@ -1,5 +1,5 @@
-// Alerts of a worker, and their carrier without Redis: a pass of each rule after each publish, when a message is due again, and once a
-// minute. A receiver that is away holds up no other.
+// Runs an alert rule of a worker (`passOf`, with Redis and without); and decides without Redis when: after each publish, when a message is
+// due again, and once a minute. A receiver that is away blocks no other rule.
 import { alertsJob } from "../../../jobs/alerts.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";

@@ -1,5 +1,5 @@
-// Deliveries of a worker, apart from its syncs, with the newest snapshot; and their carrier without Redis. Which errors are worth another
-// attempt, and when.
+// Delivers the newest snapshot to the destinations of a profile in a worker, apart from its syncs, and decides which errors are worth
+// another attempt, and when. Also runs deliveries without Redis; redis.ts runs them as jobs.
 import { deliverJob } from "../../../jobs/deliver.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";

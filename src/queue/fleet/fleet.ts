@@ -1,8 +1,8 @@
-// The fleet as a worker process sees it: it registers itself, and reads queues, members and pauses.
+// The fleet in Redis: registers a worker process as a member, and reads members, queues and pauses. Notes and drops pauses.
 import type { Job, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import {
   asSeen,

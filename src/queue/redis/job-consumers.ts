@@ -4,7 +4,7 @@ import { DelayedError, type Job, Worker } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, type ErrorCode, isCode, withHint } from "../../core/errors.ts";

@@ -6,7 +6,7 @@ import type { BulkJobOptions, Queue } from "bullmq";
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { gathered } from "../../core/async/map-at-once.ts";
+import { gathered } from "../../core/async/concurrency.ts";
 import { type SyncProgress, syncProgress } from "../../core/report/sync-progress.ts";
 import { atRedis, redisNow } from "./queue-connections.ts";
 import { keyOf } from "./queues.ts";

@@ -2,7 +2,7 @@
 // one for a worker's job consumers, which wait until Redis is back.
 import { Redis } from "ioredis";
 import { checkRedis, connectRedis, type RedisConnection } from "../../budget/store/redis-connection.ts";
-import { untilAborted } from "../../core/async/when-free.ts";
+import { untilAborted } from "../../core/async/waiting.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { Secret } from "../../core/secret.ts";
 

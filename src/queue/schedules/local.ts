@@ -1,4 +1,4 @@
-// Starts syncs of the local worker at the times of its schedules.
+// Starts syncs at the times of the setting `schedule`, in a worker without Redis.
 import { schedule as startCron } from "node-cron";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";

@@ -1,5 +1,6 @@
-// State of a sync that has not ended, and the decision after each of its runs. PURE. A sync whose worker was lost runs again from
-// its cursor, also one that had ended: it then only reports that end. If Redis loses its memory, the sync is requested again.
+// State of a sync that has not ended, and the decision after each of its runs: ended, or another run. PURE. A sync whose worker was lost
+// runs again from its cursor, also one that had ended: it then only reports that end. If Redis loses its memory, the sync is requested
+// again.
 import type { RunResult } from "../../../jobs/publish.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import { type Problem, problemOf } from "../../core/report/problem.ts";

@@ -2,7 +2,7 @@
 // with the process. With Redis they are queued (redis.ts).
 
 import { hardAfter, type SessionDeps, type Sessions, WORKER_GRACE_MS } from "../../../jobs/session.ts";
-import { whenFree } from "../../core/async/when-free.ts";
+import { whenFree } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, EXIT, isCode } from "../../core/errors.ts";

@@ -2,7 +2,7 @@
 // is lost with the process; mirrored rows are not.
 
 import { createSessions, type SessionDeps } from "../../../jobs/session.ts";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";

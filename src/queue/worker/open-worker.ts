@@ -4,7 +4,7 @@
 import { randomUUID } from "node:crypto";
 import type { SessionDeps } from "../../../jobs/session.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, detailOf, isCode, withHint } from "../../core/errors.ts";

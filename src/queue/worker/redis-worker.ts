@@ -4,7 +4,7 @@
 import { setMaxListeners } from "node:events";
 import { createSessions, type Sessions } from "../../../jobs/session.ts";
 import { checkRedis } from "../../budget/store/redis-connection.ts";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import { noTracer } from "../../core/tracing.ts";
 import { askAlerts } from "../alerts/redis.ts";
 import { joinFleet, newestReader, readFleet } from "../fleet/fleet.ts";

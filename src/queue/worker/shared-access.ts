@@ -13,7 +13,7 @@ import { redisLedger, redisLimiter } from "../../budget/limits-in-redis.ts";
 import { createThrottle } from "../../budget/rate/throttle.ts";
 import { organizationKey } from "../../budget/store/in-redis.ts";
 import type { RedisConnection } from "../../budget/store/redis-connection.ts";
-import { endsWithin, untilAborted } from "../../core/async/when-free.ts";
+import { endsWithin, untilAborted } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

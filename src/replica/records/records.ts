@@ -1,4 +1,4 @@
-// The routes that return one record: with the fields it was asked for, and what comes along with it.
+// Responses of the replica's routes for one record: the record with the requested fields, and its related records.
 import { z } from "zod";
 import { hasUsage, type RouteSpec } from "../../catalog/endpoints.ts";
 import { type TableName, tableSpec } from "../../catalog/tables.ts";

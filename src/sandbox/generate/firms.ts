@@ -1,4 +1,4 @@
-// The generated companies: name, industry, place, people. All other content refers to them.
+// Generates the companies of a sandbox: name, industry, place, people. All other generated content refers to them.
 
 import { type NameLocale, type PersonName, personNames } from "../content/person-names.ts";
 import type { Slots } from "../content/speech.ts";

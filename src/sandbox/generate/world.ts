@@ -1,5 +1,5 @@
-// The whole generated service: firms, accounts, contacts, signals and public data, written into a warehouse.
-// The same seed, number of accounts and `now` give the same rows.
+// Generates all rows of a sandbox (companies, accounts, contacts, signals, public data) and writes them into a warehouse. The same seed,
+// number of accounts and `now` give the same rows.
 import type { TableName } from "../../catalog/tables.ts";
 import { timeMs } from "../../core/time.ts";
 import type { Database } from "../../warehouse/duckdb/database.ts";

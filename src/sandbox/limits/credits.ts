@@ -1,5 +1,5 @@
-// Credits of an organization: a number per month; unused ones roll over for up to three cycles. PURE arithmetic; the
-// account stores the results. Source: API.md, "Limits".
+// Credits of a sandbox's organization: a number per month; unused ones roll over for up to three cycles. PURE arithmetic; the account
+// stores the results. Source: API.md, "Limits".
 import type { Quota } from "../../replica/envelope.ts";
 
 // THE table of plans: requests per minute (API.md, "Limits") and credits per month (API.md shows only the free

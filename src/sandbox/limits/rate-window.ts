@@ -1,5 +1,5 @@
-// Sliding window: at most `limit` requests in any 60 seconds. Exact: it stores the time of each request.
-// PURE except for its own memory; refused requests do not count.
+// Rate limit of the sandbox: a sliding window of at most `limit` requests in any 60 seconds, exact, because it stores the time of each
+// request. Refused requests do not count. PURE except for its own memory.
 import type { Clock } from "../../core/clock.ts";
 import type { Quota } from "../../replica/envelope.ts";
 import { advanceCredits, type CreditState, creditsLeft, quotaOf, refundCredit, spendCredit } from "./credits.ts";

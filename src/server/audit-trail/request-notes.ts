@@ -1,4 +1,4 @@
-// Notes that the parts of a request leave for its line in the audit trail.
+// Notes about a request that its handlers leave for its line in the audit trail (hooks.ts).
 import type { FastifyRequest } from "fastify";
 import { type Admission, allows } from "../access/access-checks.ts";
 import { networkOf } from "../access/connection-limits.ts";

@@ -9,7 +9,7 @@ import { exportDir } from "../../core/data-dir.ts";
 import { isCode } from "../../core/errors.ts";
 import { type Fleet, jobsByState } from "../../core/report/fleet.ts";
 import type { ProgressEvent } from "../../core/report/sync-progress.ts";
-import { behindMs, type DeliveryState } from "../../deliver/notes.ts";
+import { behindMs, type DeliveryState } from "../../deliver/delivery-results.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { MANIFEST_NAME } from "../../warehouse/export/manifest.ts";
 import { readFeedBounds } from "../../warehouse/read/changes/read-changes.ts";

@@ -1,7 +1,7 @@
-// What the server's routes are given: of each mirror its snapshot, audit trail and actions; clock, limits and settings.
+// Types of what the server's routes receive: per mirror its snapshot, audit trail and actions; clock, limits and settings.
 import { z } from "zod";
 import type { AlertFigures } from "../../../jobs/alerts.ts";
-import { briefly } from "../../core/async/when-free.ts";
+import { briefly } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { TlsFiles } from "../../core/config/secrets.ts";
 import type { UserSqlSetting } from "../../core/config/settings.ts";
@@ -10,7 +10,7 @@ import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import type { SyncProgress } from "../../core/report/sync-progress.ts";
 import type { SyncTriggers } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
-import type { DeliveryState } from "../../deliver/notes.ts";
+import type { DeliveryState } from "../../deliver/delivery-results.ts";
 import type { Feedback } from "../../replica/refusal.ts";
 import type { AuditTrail } from "../../warehouse/audit/trail.ts";
 import { type Box, offeredBox } from "../../warehouse/user-sql/process-pool.ts";

@@ -1,4 +1,4 @@
-// Numbers, ages and times for people, with the same words as in the terminal.
+// Formats numbers, ages, times and cells for people on the page, with the same words as the terminal.
 
 const NUMBER = new Intl.NumberFormat("en-US");
 const WHEN = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });

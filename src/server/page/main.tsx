@@ -1,4 +1,4 @@
-// The page: asks what the server can do, then draws the part that the address names, again for every new snapshot.
+// Entry of the page: asks what the server can do, then renders the page that the address names, again for every new snapshot.
 import { render } from "preact";
 import { useEffect } from "preact/hooks";
 import { Shell, startTheme } from "./shell.tsx";

@@ -1,4 +1,4 @@
-// The frame of every page: names and links, search over the records, the profile, and the page that the address names.
+// The frame around every page: navigation, search, choice of profile and theme, and the page that the address names.
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { AccountPage } from "./pages/account.tsx";

@@ -1,5 +1,5 @@
-// State that the parts of the page share: the address, the server's clock, the version of the snapshot, and answers of
-// the server. The page requests these answers again after each publish.
+// State that all parts of the page share, as hooks: the address, the server's clock, the version of the snapshot, and responses of the
+// server, which are requested again after each publish.
 import { createContext } from "preact";
 import { useContext, useEffect, useReducer, useState } from "preact/hooks";
 import { type Abilities, ask, eventsUrl, type Overview, type Refused, refusalOf, withProfile } from "./wire.ts";

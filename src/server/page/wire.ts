@@ -1,4 +1,4 @@
-// The page's requests and the types of their responses, which are those of the server's functions.
+// Requests of the page to its server, and the types of their responses, which are those of the server's functions.
 
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import type { planJson } from "../../../jobs/plan.ts";

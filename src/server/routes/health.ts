@@ -3,7 +3,7 @@
 
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
-import { endsWithin } from "../../core/async/when-free.ts";
+import { endsWithin } from "../../core/async/waiting.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
 import { createProver, nonceSchema, PROOF_PATH } from "../access/key-store.ts";
 import type { MetricsPage } from "../figures/metrics.ts";

@@ -1,5 +1,5 @@
-// One answer of the `/v1` routes over a mirror's snapshot: kept for its readers, compressed, and 304 for a client that has
-// it already.
+// Responses of the `/v1` routes over a mirror's snapshot: cached, compressed, and 304 for a client that has the response already. replica/
+// makes their content.
 import { createHash, randomUUID } from "node:crypto";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";

@@ -1,4 +1,4 @@
-// The page: HTML, styles, modules; and the login by key for access from other machines.
+// Serves the page's HTML, styles and modules, and its login by key for access from other machines.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { cookieHeader, sessionsIn } from "../access/access-checks.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";

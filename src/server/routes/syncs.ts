@@ -3,11 +3,11 @@
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import { withParents } from "../../catalog/streams.ts";
-import { mapAtOnce } from "../../core/async/map-at-once.ts";
+import { mapAtOnce } from "../../core/async/concurrency.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { RequestedSync, Started, SyncTriggers } from "../../core/report/triggers.ts";
 import { parseDuration } from "../../core/text/units.ts";
-import { deliveryFigures } from "../../deliver/notes.ts";
+import { deliveryFigures } from "../../deliver/delivery-results.ts";
 import { notesOf } from "../audit-trail/request-notes.ts";
 import { publishedAt } from "../figures/overview.ts";
 import { notFound, parseBody } from "../http/refusals.ts";

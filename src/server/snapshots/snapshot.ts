@@ -8,7 +8,7 @@ import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../../warehouse/duckdb/database.ts";
 import { createFairLanes } from "../../warehouse/duckdb/gate.ts";
 import { type Look, looksFile, looksSince } from "../../warehouse/read/looks.ts";
-import { assertOwnSnapshot } from "../../warehouse/user-sql/own-snapshot.ts";
+import { assertOwnSnapshot } from "../../warehouse/user-sql/trusted-files.ts";
 
 /** One version of the mirror. Valid during the `use` call that provided it. */
 export interface Snapshot {

@@ -12,7 +12,7 @@ import type { RequestTimes } from "../../budget/rate/limiter.ts";
 import type { Throttle } from "../../budget/rate/throttle.ts";
 import { ENDPOINTS, leadsTo } from "../../catalog/endpoints.ts";
 import type { LedgerStream } from "../../catalog/streams.ts";
-import { untilAborted } from "../../core/async/when-free.ts";
+import { untilAborted } from "../../core/async/waiting.ts";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { JsonValue } from "../../core/json.ts";

@@ -1,5 +1,5 @@
-// List of erased contacts: keyed hashes of their ids, beside the archive, so that no later sync stores them again.
-// The key is a separate file (`state/forget.key`), so a copy of the archive does not identify anyone.
+// List of erased contacts, beside the archive: keyed hashes of their ids, so that no later sync stores them again. The key is a separate
+// file (`state/forget.key`), so that a copy of the archive identifies no one.
 
 import { createHmac, randomBytes } from "node:crypto";
 import { dirname, join } from "node:path";

@@ -1,5 +1,5 @@
-// Order of access to the database: a gate for shared and exclusive work, first come first served; a queue for one
-// piece of work at a time; lanes for a fixed number at once.
+// Locks for access to a database within this process, first come first served: a gate for shared and exclusive work, a queue for one piece
+// of work at a time, and lanes for a fixed number at once.
 
 export interface Gate {
   /** Runs beside other shared work, but never beside exclusive work. */

@@ -1,4 +1,5 @@
-// Opens and closes one DuckDB instance.
+// Opens and closes one DuckDB instance with this program's settings (threads, storage version, no access to other files). database.ts uses
+// it.
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";
 import { type DuckDBConnection, DuckDBInstance, version } from "@duckdb/node-api";

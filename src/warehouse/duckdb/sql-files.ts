@@ -1,10 +1,9 @@
-// The package's .sql files: migrations in order, and statements by name. A part that repeats for each table is written once:
+// Loads the package's .sql files: migrations in order, and statements by name. A part of a file that repeats for each table is written
+// once, and expanded from the catalog:
 //
 //   -- each table (KIND), joined by UNION ALL
 //   SELECT '{table}', count(*) FROM main.{table}
 //   -- end
-//
-// The catalog names the tables, so a new one is in every such statement.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";

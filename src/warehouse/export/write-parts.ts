@@ -11,7 +11,7 @@ import { createLanes } from "../duckdb/gate.ts";
 import { numberOf, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import type { SqlValue } from "../duckdb/statements.ts";
 import { digestOf } from "../file/baseline/baseline.ts";
-import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
+import { assertOwnSnapshot } from "../user-sql/trusted-files.ts";
 import type { Part } from "./manifest.ts";
 import { copySql, type ExportFormat } from "./tables.ts";
 

@@ -1,4 +1,5 @@
-// Data directories without a mirror: those that never had one, and those whose mirror has vanished.
+// Data directories without a mirror: detects those that never had one and those whose mirror has vanished, and lets a plan read an empty
+// mirror in memory.
 import { statSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

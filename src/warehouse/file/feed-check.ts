@@ -1,6 +1,5 @@
-// Checks during a replay whether the change feed gets the same numbers again. The numbers differ if settings or catalog
-// make other rows of the archive, or if the archive lacks some; then the feed starts again, after numbers that no
-// reader has seen.
+// Checks whether a replay gives the changes of the feed the same numbers as before. They differ if settings or catalog now make other rows
+// of the archive, or if the archive lacks some; then the feed starts again, after numbers that no reader has seen.
 import { forgottenId } from "../../core/forgotten.ts";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText } from "../duckdb/sql-files.ts";

@@ -1,5 +1,5 @@
-// Publishes the snapshot, or, after a sync that found nothing new, leaves the old one and notes the look beside it: a
-// publish writes the whole file (docs/decisions/publishing.md).
+// Publishes the snapshot after a sync, if anything changed; else it leaves the old one and appends a line to state/looks.ndjson
+// (read/looks.ts), because a publish writes the whole file. Compacts the working file if that is worth it. docs/decisions/publishing.md.
 
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,6 +1,5 @@
-// The analysts' views (schema marts), the past of each table (schema asof) and the comments on every table and column. They
-// are not migrations: when their text changes, they are created again in the next opened warehouse, and so in every snapshot
-// published from it.
+// Creates the analysts' views (schema marts), the past of each table (schema asof) and the comments on tables and columns in the working
+// file. They are not migrations: when their text changes, the next opening creates them again, so that every later snapshot has them.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -12,7 +11,7 @@ import { literal, quoted } from "../../core/text/sql-text.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { readMigrations, sqlText, textsOf } from "../duckdb/sql-files.ts";
 import { instant, type Sql } from "../duckdb/statements.ts";
-import { asOfStatements, viewText } from "../generated/recent-versions.ts";
+import { asOfStatements, viewText } from "../generated/view-texts.ts";
 import { migrate } from "./migrate.ts";
 
 const commentStatements = (table: DictionaryTable): string => {

@@ -1,4 +1,5 @@
-// The warehouse for the rest of the program: one writer, checkpoints, walks, runs, the published snapshot.
+// `Warehouse`: the one interface through which the program writes the mirror: checkpoints, deletes, runs, publishing. It joins what the
+// other folders of src/warehouse do; one process holds it at a time.
 
 import { stat } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// The working file: paths in the data directory, the writer's lock, and opening.
+// The working file: its path in the data directory, the lock that makes this process its only writer, opening it, and creating an empty
+// one.
 import { accessSync, constants, existsSync, lstatSync, realpathSync, statSync } from "node:fs";
 import { chmod, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -15,7 +16,7 @@ import { lockError, openError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { instant } from "../duckdb/statements.ts";
 import type { TableStrictness } from "../record/normalize-record.ts";
-import { assertOwnWorking, noteClosed } from "../user-sql/own-snapshot.ts";
+import { assertOwnWorking, noteClosed } from "../user-sql/trusted-files.ts";
 import type { ChecksSetting } from "./checks/run-checks.ts";
 import { migrate } from "./migrate.ts";
 import type { Keeping } from "./publish/keep-snapshots.ts";

@@ -1,4 +1,5 @@
-// Lines of a call file, JSON objects: the calls of one command that holds no warehouse, such as `check`. Pure.
+// Lines of a call file: the requests of one command that does not hold the warehouse, such as `check`, as JSON objects. The next holder of
+// the warehouse loads them to the ledger. Pure.
 //
 //   begin ─▶ sent ─▶ answered ─▶ sent ─▶ answered ─▶ end
 //

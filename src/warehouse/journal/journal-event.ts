@@ -1,5 +1,5 @@
-// Entries of the journal: every change of the working database, in order, written before the change is made.
-// Rows are not repeated here: a commit names the archived responses it loads.
+// Schemas of the journal's entries: every change of the working database, in order, written before the change is made. An entry does not
+// repeat rows: a commit names the archived responses that it loads.
 import { z } from "zod";
 import { isStreamName } from "../../catalog/streams.ts";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";

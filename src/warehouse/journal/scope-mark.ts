@@ -1,6 +1,5 @@
-// Marks of the row scope (`_in_scope`): their form in the journal, and the statements that make them. Pure. A mark
-// describes its rows by the content of the mirror, not by their ids: a replay has the same content then, and the
-// journal names no contact.
+// Marks of the row scope (column `_in_scope`): their form in the journal, and the SQL that sets them. A mark describes rows by the content
+// of the mirror, not by ids: a replay has the same content then, and the journal names no contact. Pure.
 import { z } from "zod";
 import { isCompanyTable, isScopedTable, TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";

@@ -1,6 +1,5 @@
-// The changes of the working database: writes the journal entry of each and makes it, live or from the journal.
-// Invariant: every change of the mirror, its history or its states is in the journal, but for what retention removes: a replay
-// brings it back, and the next sync removes it again.
+// Applies every change of the working database (checkpoints, deletes, run starts and ends), live or during a replay: writes its journal
+// entry, then makes it. So a replay repeats every change except what retention removes, and the next sync removes that again.
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import { type JsonValue, jsonText } from "../../core/json.ts";

@@ -1,6 +1,6 @@
-// Suspects: mirrored rows that were probably deleted although no walk that adds up has confirmed it, the most
-// probable first. Rows by a date field: how many per day, and which lie between two bounds; a search for gone rows compares them with
-// the service's counts. SQL is generated because table and column vary; every value is bound.
+// Finds suspects in the mirror: rows that the service probably deleted although no complete walk confirmed it, the most probable first.
+// Also counts mirrored rows per day, which a search for deleted rows compares with the service's counts. SQL is generated because table and
+// column vary; every value is bound.
 
 import { z } from "zod";
 import { type ScopedTable, tableSpec } from "../../catalog/tables.ts";

@@ -1,6 +1,6 @@
-// Compares a walk with the mirror: counts the rows of both, finds mirrored rows that the walk did not return, moves rows to
-// history as deleted. SQL is generated because the table varies; every value is bound. A row is in the walk's scope (a table,
-// or a company's part of it), and expected there unless it is outside the row scope (`_in_scope`).
+// Compares a walk with the mirror: counts rows of both, finds mirrored rows that the walk did not return, and moves them to history. Only
+// rows in the walk's scope count (a table, or a company's part of it), and none outside the row scope (`_in_scope`). SQL is generated
+// because the table varies; every value is bound.
 import { z } from "zod";
 import { isScopedTable, TABLE_NAMES, type TableName, tableSpec } from "../../catalog/tables.ts";
 import { quoted } from "../../core/text/sql-text.ts";

@@ -1,4 +1,4 @@
-// Rows, age and completeness of the tables and streams of a snapshot, with the looks since: the figures of `status`, page, metrics and
+// Reads rows, age and completeness of tables and streams from a snapshot and the looks since (looks.ts), for `status`, page, metrics and
 // reports. Times are ms since the epoch.
 import { z } from "zod";
 import { TABLE_NAMES } from "../../catalog/tables.ts";

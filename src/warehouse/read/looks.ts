@@ -1,6 +1,6 @@
-// Looks: syncs that published no snapshot, because they found nothing new or a check failed. Each leaves a line in
-// state/looks.ndjson with the rows that a snapshot would have got: its run, times of checks, credits. Readers add these
-// lines to the snapshot. The first line names the snapshot; after a publish the file begins anew.
+// Looks: syncs that published no snapshot, because they found nothing new or a check failed. Each is a line in state/looks.ndjson with what
+// a new snapshot would have said of it: its run, times of checks, credits. Readers add these lines to the snapshot's own figures. The first
+// line names the snapshot; a publish starts the file anew.
 
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";

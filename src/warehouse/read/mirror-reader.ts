@@ -1,4 +1,4 @@
-// State of the mirror as planning reads it, from the working database or from the published snapshot.
+// Reads the state of the mirror for planning, from the working database or, without a lock, from the published snapshot.
 import { z } from "zod";
 import type { StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";

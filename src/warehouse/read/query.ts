@@ -1,14 +1,14 @@
-// Opens the snapshot, and runs the program's own read-only SQL on it, in process. SQL of users runs in a separate process
+// Opens the snapshot and runs the program's own read-only SQL on it, in this process. SQL of users runs in a separate process
 // (warehouse/user-sql).
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { type Database, openDatabase } from "../duckdb/database.ts";
 import { fileError, readError, withOurGuess } from "../duckdb/duck-errors.ts";
 import { type DatabaseOptions, openInstance } from "../duckdb/instance.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
-import { assertWhole } from "../duckdb/row-answers.ts";
+import { assertWhole } from "../duckdb/row-batches.ts";
 import { fromDuck } from "../duckdb/statements.ts";
-import { assertOwnSnapshot } from "../user-sql/own-snapshot.ts";
 import type { QueryCursor, QueryResult } from "../user-sql/query-output.ts";
+import { assertOwnSnapshot } from "../user-sql/trusted-files.ts";
 
 /** Memory of a command that answers from the snapshot and ends. */
 export const FOR_ONE_ANSWER: DatabaseOptions = { memoryLimit: "1GB" };

@@ -5,7 +5,7 @@ import { dirname } from "node:path";
 import { z } from "zod";
 import { readError } from "../duckdb/duck-errors.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
-import { assertReadable } from "../user-sql/own-snapshot.ts";
+import { assertReadable } from "../user-sql/trusted-files.ts";
 import { inCatalogOrder, readFreshness, streamsOf } from "./freshness.ts";
 import { checksNow, looksSince, readPublishedAt } from "./looks.ts";
 import { onSnapshot } from "./query.ts";

@@ -1,5 +1,5 @@
-// Writes a row's cells (`Sql.cells`) as the text of a JSON object: the object that `rowJson`, below, builds in SQL. DuckDB
-// took longer to plan that SQL expression than to read the rows. Pure.
+// Writes a row's cells (`Sql.cells`) as the JSON text of a record, for /v1 and the change feed; `rowJson`, below, builds the same object in
+// SQL, which DuckDB plans more slowly than it reads the rows. Pure.
 import { DATE_ONLY, type FieldSpec } from "../../catalog/fields.ts";
 import { literal, quoted } from "../../core/text/sql-text.ts";
 import type { OutValue } from "../duckdb/out-values.ts";

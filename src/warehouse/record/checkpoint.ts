@@ -1,5 +1,5 @@
-// Contents of one transaction: rows, seen keys, scope states, request ledger, run record; the journal stores them in the same form.
-// Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
+// Types and schemas of a checkpoint: all that one transaction writes (rows, seen keys, scope states, request ledger, run record), in the
+// form that the journal stores, too. Invariant I1: a cursor never passes unwritten rows, because one checkpoint holds both.
 import { z } from "zod";
 import { isLedgerStream, isStreamName, type StreamName } from "../../catalog/streams.ts";
 import type { TableName } from "../../catalog/tables.ts";

@@ -1,5 +1,5 @@
-// Frames: messages as JSON texts over plain pipes. A user's SQL may control the process that sends them, so the reader
-// limits size, number of values and depth before it parses, and makes plain values only.
+// Messages between duckmirror and the process that runs a user's SQL: JSON texts over pipes, each as one frame. That process may be under a
+// user's control, so the reader limits size, number of values and depth before it parses.
 import { z } from "zod";
 import type { OutValue } from "../duckdb/out-values.ts";
 
@@ -25,7 +25,7 @@ export type ToProcess =
       readonly kind: "inspect";
       readonly snapshot: string;
       readonly memoryLimit: string;
-      /** What each view and macro of this version selects (generated/recent-versions.ts). */
+      /** What each view and macro of this version selects (generated/view-texts.ts). */
       readonly own: readonly (readonly [name: string, select: string])[];
     }
   | { readonly kind: "next" };

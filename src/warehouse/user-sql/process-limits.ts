@@ -1,4 +1,5 @@
-// Limits of the process that runs a user's SQL: those that it starts under, and those that the parent watches.
+// Limits of the process that runs a user's SQL: memory and others that the kernel enforces, and those that the parent watches and enforces
+// by ending the process.
 import { readFileSync } from "node:fs";
 import { availableParallelism, setPriority } from "node:os";
 

@@ -1,4 +1,5 @@
-// Processes for users' statements: one per statement, fenced for the snapshot of that moment; one may wait for the next statement.
+// Pool of processes for users' SQL: each runs one statement on one snapshot and then ends; one process waits, started already, for the next
+// statement.
 import { statSync } from "node:fs";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
 import type { ProcessLimits } from "./process-limits.ts";

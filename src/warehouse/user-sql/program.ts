@@ -4,7 +4,7 @@
 import { createReadStream, writeSync } from "node:fs";
 import { type DuckDBConnection, DuckDBInstance, type DuckDBType } from "@duckdb/node-api";
 import { threadsFor } from "../duckdb/instance.ts";
-import { answersOf, StoppedEarly, TooLarge } from "../duckdb/row-answers.ts";
+import { batchesOf, StoppedEarly, TooLarge } from "../duckdb/row-batches.ts";
 import { sqlText } from "../duckdb/sql-files.ts";
 import { fromDuck } from "../duckdb/statements.ts";
 import { gapsOf } from "./fence/proof.ts";
@@ -82,7 +82,7 @@ async function* answer(first: ToProcess): AsyncGenerator<FromProcess, void> {
     .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
   yield { kind: "columns", columns };
   try {
-    for await (const rows of answersOf(result, rowCharacters, fromDuck)) yield { kind: "rows", rows };
+    for await (const rows of batchesOf(result, rowCharacters, fromDuck)) yield { kind: "rows", rows };
   } catch (error) {
     throw error instanceof StoppedEarly ? await reasonOf(connection, statement, error) : error;
   }

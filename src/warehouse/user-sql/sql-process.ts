@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isFromSources, plainProgram, programFile } from "../../core/program-files.ts";
 import { system, systemOf } from "../../core/system.ts";
-import { ANSWER_CHARACTERS, VALUE_CHARACTERS } from "../duckdb/row-answers.ts";
+import { BATCH_CHARACTERS, VALUE_CHARACTERS } from "../duckdb/row-batches.ts";
 import type { Launch } from "./fence/launcher.ts";
 import type { Forbidden } from "./fence/proof.ts";
 import {
@@ -142,10 +142,10 @@ const endOf = (exitCode: number | null, complaint: () => string, { memoryMiB }: 
   return new DuckmirrorError("QUERY_LIMIT", { detail });
 };
 
-/** The most that an answer holds: row-answers.ts counts what its characters take, of three bytes at most. */
+/** The most that an answer holds: row-batches.ts counts what its characters take, of three bytes at most. */
 const answerLimits = ({ rowCharacters = ROW_CHARACTERS }: ProcessLimits): FrameLimits => ({
   bytes: 3 * rowCharacters + 2 ** 20,
-  values: Math.ceil((rowCharacters + ANSWER_CHARACTERS) / VALUE_CHARACTERS) + 2 ** 16,
+  values: Math.ceil((rowCharacters + BATCH_CHARACTERS) / VALUE_CHARACTERS) + 2 ** 16,
 });
 
 /** Gives each answer to `take`. What is none, or makes `take` throw, ends the reading. */

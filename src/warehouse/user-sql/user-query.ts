@@ -7,11 +7,11 @@ import { DuckmirrorError } from "../../core/errors.ts";
 import { fileError, isOutOfMemory, withOurGuess } from "../duckdb/duck-errors.ts";
 import type { OutValue } from "../duckdb/out-values.ts";
 import type { FromProcess, ToProcess } from "./frames.ts";
-import { assertReadable } from "./own-snapshot.ts";
 import { type ProcessLimits, ROW_CHARACTERS } from "./process-limits.ts";
 import { createProcessPool, endOf, type ProcessPool } from "./process-pool.ts";
 import type { QueryCursor, QueryResult } from "./query-output.ts";
 import type { SqlProcess } from "./sql-process.ts";
+import { assertReadable } from "./trusted-files.ts";
 
 export interface UserQuery {
   readonly snapshot: string;

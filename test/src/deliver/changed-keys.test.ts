@@ -1,7 +1,7 @@
 // Keys that changed after a position, read from a change feed.
 import { beforeAll, expect, test } from "vitest";
 import { z } from "zod";
-import { changedKeysSql } from "../../../src/deliver/marks.ts";
+import { changedKeysSql } from "../../../src/deliver/position-mark.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { forFile } from "../../support/for-file.ts";
 

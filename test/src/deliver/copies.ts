@@ -7,7 +7,7 @@ import {
   isSamePosition,
   type Position,
 } from "../../../src/deliver/destination.ts";
-import { changedKeysSql } from "../../../src/deliver/marks.ts";
+import { changedKeysSql } from "../../../src/deliver/position-mark.ts";
 import { openSource, type Recipient } from "../../../src/deliver/source.ts";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 

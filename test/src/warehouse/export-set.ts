@@ -7,7 +7,7 @@ import type { z } from "zod";
 import { type Database, openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { type ExportRequest, exportSnapshot } from "../../../src/warehouse/export/export.ts";
 import { type Manifest, readManifest } from "../../../src/warehouse/export/manifest.ts";
-import { noteOwn } from "../../../src/warehouse/user-sql/own-snapshot.ts";
+import { noteOwn } from "../../../src/warehouse/user-sql/trusted-files.ts";
 import { copyMigratedFile } from "../../support/migrated-mirror.ts";
 import { tempDir } from "./temp-dir.ts";
 

@@ -12,7 +12,6 @@ import { visible } from "../../../core/text/escaped-forms.ts";
 import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";
-import { assertReadable } from "../../../warehouse/user-sql/own-snapshot.ts";
 import {
   firstRows,
   isNumeric,
@@ -21,6 +20,7 @@ import {
   tableCell,
   textOf,
 } from "../../../warehouse/user-sql/query-output.ts";
+import { assertReadable } from "../../../warehouse/user-sql/trusted-files.ts";
 import { createQueryProcesses, type SqlSource } from "../../../warehouse/user-sql/user-query.ts";
 import { audited } from "../../audited.ts";
 import {

@@ -1,4 +1,5 @@
-// duckmirror check-data: runs the user's checks on what the next sync would publish, or writes checks to begin with.
+// duckmirror check-data: runs the user's own checks (setting `checks`) on the rows that the next sync would publish, or writes a folder of
+// first checks.
 import { resolve } from "node:path";
 import { z } from "zod";
 import { checkDataJob, writeStarterChecks } from "../../../../jobs/check-data.ts";

@@ -1,4 +1,4 @@
-// duckmirror unfollow: follows companies no more. Their rows stay, unless they are to be erased. Sends nothing.
+// duckmirror unfollow: stops following companies. Their rows stay, unless they are to be erased. Sends nothing.
 import { z } from "zod";
 import { unfollowJob } from "../../../../jobs/following.ts";
 import { counted } from "../../../core/text/units.ts";

@@ -1,4 +1,4 @@
-// duckmirror pause: lets nothing new start in a profile, a queue or the whole fleet; what runs ends.
+// duckmirror pause: stops new jobs of a profile, a queue or the whole fleet from starting; running ones continue.
 import { defineCommand } from "../../command.ts";
 import { explainTargets, pauseOrResume, targetsInput } from "../../worker/control-queues.ts";
 

@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import { z } from "zod";
 import { callersExtent } from "../../../../jobs/requested-extent.ts";
 import { withParents } from "../../../catalog/streams.ts";
-import { mapAtOnce } from "../../../core/async/map-at-once.ts";
+import { mapAtOnce } from "../../../core/async/concurrency.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";

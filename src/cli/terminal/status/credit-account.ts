@@ -1,7 +1,7 @@
-// The lower part of `status`, as JSON and as lines for people: credits and their forecast, disk, deliveries.
+// The second half of what `status` prints, as JSON and as lines: credits and their forecast, disk, deliveries. Pure.
 import { counted, formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { isoTime, isoTimeOrNull, minuteText } from "../../../core/time.ts";
-import { type DeliveryFigures, leftOutText } from "../../../deliver/notes.ts";
+import { type DeliveryFigures, leftOutText } from "../../../deliver/delivery-results.ts";
 import { DISK_PARTS, type DiskUsage } from "../../../warehouse/read/disk-usage.ts";
 import type { CreditStatus } from "../../../warehouse/read/read-credits.ts";
 import type { MirrorStatus } from "../../../warehouse/read/read-status.ts";

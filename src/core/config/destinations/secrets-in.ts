@@ -1,4 +1,4 @@
-// Secrets that are part of an address or of a connection string. PURE.
+// Finds secrets inside an address or a connection string of a destination, and removes them for messages. PURE.
 
 import { z } from "zod";
 import { HIDDEN, Secret } from "../../secret.ts";

@@ -1,5 +1,5 @@
-// Stores the position of a delivery in the lake: one row per schema, or per organization of a shared schema, written in the
-// transaction of the delivered rows.
+// Reads and writes the position of a delivery in the lake: one row per schema, or per organization of a shared schema, in the transaction
+// of the delivered rows.
 import { z } from "zod";
 import { literal } from "../../../core/text/sql-text.ts";
 import type { ExtendedDuckdb } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";

@@ -1,4 +1,5 @@
-// Statements for one table of a lake. They are generated because the table varies; names come from the catalog. PURE.
+// SQL of a delivery to a lake, for one table: creates it, adds columns, replaces changed rows. Generated, because the table varies; names
+// come from the catalog. PURE.
 
 import { createHash } from "node:crypto";
 import { z } from "zod";
@@ -6,7 +7,7 @@ import { literal, quoted } from "../../../core/text/sql-text.ts";
 import type { ExtendedDuckdb } from "../../../warehouse/duckdb/extended/extended-duckdb.ts";
 import type { DeliveredTable, Position } from "../../destination.ts";
 import { isLeftOutSql } from "../../left-out.ts";
-import { changedKeysSql } from "../../marks.ts";
+import { changedKeysSql } from "../../position-mark.ts";
 import { LAKE } from "./lake-address.ts";
 
 // The analysts' views in a lake: those that need tables of schema main only. History and duckmirror's own tables are not

@@ -1,7 +1,8 @@
-// For engines that cannot read the manifest: one text file per table with the addresses of its parts, one a line. Athena,
-// Spark and Hive read it as a symlink table, BigQuery as a manifest, Trino joins it (ddl/).
-// The lists follow the manifest. `_symlink/_delivery` names the delivery that they show; it is removed before a list is
-// written and put back after the last, so that the next delivery finishes what a killed one left.
+// Files beside the parts of a `parquet` destination: `_manifest.json`, which names the parts of the present delivery; one text file per
+// table with the addresses of its parts, for engines that cannot read the manifest (Athena, Spark, Hive, BigQuery, Trino, ddl/); and the
+// removal of parts that no manifest names.
+// The text files follow the manifest. `_symlink/_delivery` names the delivery that they show; it is removed before a file is written and
+// put back after the last, so that the next delivery finishes what a killed one left.
 
 import { z } from "zod";
 import { timeMs } from "../../../core/time.ts";

@@ -1,5 +1,5 @@
-// A connection whose calls end. A server that freezes, or a proxy that drops packets, leaves the connection open and sends
-// nothing: a call that takes too long destroys the socket, and the server undoes the transaction.
+// A Postgres connection on which every call has a time limit. A server that freezes, or a proxy that drops packets, sends nothing and
+// leaves the connection open: then the call destroys the socket, and the server rolls the transaction back.
 import { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";

@@ -4,7 +4,7 @@ import { quoted } from "../../../core/text/sql-text.ts";
 import { streamQuery } from "../../../warehouse/read/query.ts";
 import type { DeliveredTable, Position } from "../../destination.ts";
 import { hasNulSql, isLeftOutSql, isLongSql } from "../../left-out.ts";
-import { changedKeysSql } from "../../marks.ts";
+import { changedKeysSql } from "../../position-mark.ts";
 import type { Session } from "./session.ts";
 
 // Converts columns of the mirror to Postgres: their types, and the SQL with which DuckDB writes their cells as COPY

@@ -1,9 +1,9 @@
-// Starts, finds and cancels syncs of the local worker.
+// Requests for syncs in a worker without Redis: starts, joins, finds and cancels them within the process.
 
 import { exportAll } from "../../../../jobs/export.ts";
 import { type EndedSync, outcomeOf, publishJob, runResultOf, type SyncOutcome } from "../../../../jobs/publish.ts";
 import type { createSessions, SessionDeps } from "../../../../jobs/session.ts";
-import { whenFree } from "../../../core/async/when-free.ts";
+import { whenFree } from "../../../core/async/waiting.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";

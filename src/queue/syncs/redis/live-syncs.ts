@@ -1,5 +1,5 @@
-// Queued and running syncs of a profile, which a new request may join: a hash per profile, sync id -> its streams.
-// The sync's job decides whether it has ended; the hash is only an index and may be lost.
+// Index in Redis of the queued and running syncs of a profile, which a new request may join: a hash per profile, sync id -> its streams.
+// The sync's job decides whether it has ended; the index may be lost.
 import type { Redis } from "ioredis";
 import { z } from "zod";
 import { isStreamName } from "../../../catalog/streams.ts";

@@ -1,10 +1,10 @@
-// Triggers on BullMQ: a request becomes a job, or joins one that covers it. Any process with the same Redis
-// and configuration can request a sync; a worker runs it.
+// Requests for syncs with Redis: starts, joins, finds and cancels syncs as jobs of BullMQ. Any process with the same Redis and
+// configuration can request one; a worker runs it.
 
 import type { Job } from "bullmq";
 import type { z } from "zod";
 import type { RedisConnection } from "../../../budget/store/redis-connection.ts";
-import { endsWithin } from "../../../core/async/when-free.ts";
+import { endsWithin } from "../../../core/async/waiting.ts";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { isCode } from "../../../core/errors.ts";

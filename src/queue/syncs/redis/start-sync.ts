@@ -1,5 +1,5 @@
-// Starts a requested sync: joins a waiting one that covers it, or adds its job. Requests of the same moment share
-// their waits for Redis.
+// Starts a requested sync with Redis: joins a waiting one that covers it, or adds its job. Requests of the same moment share their round
+// trips to Redis.
 
 import { randomUUID } from "node:crypto";
 import type { Job } from "bullmq";

@@ -1,4 +1,4 @@
-// A whole result as a file: the server writes it and the browser keeps it, however many rows it has.
+// Buttons that download a whole result as a file, however many rows it has; the server writes it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { bytes, counted } from "../format.ts";
 import { profileMember, Refused, sendForFile } from "../wire.ts";

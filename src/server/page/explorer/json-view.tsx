@@ -1,4 +1,4 @@
-// A value as a person reads it: text as text, objects and lists as a tree that unfolds. Text that holds JSON is shown as its tree.
+// Shows one value of a result: text as text, objects and lists, also those in a JSON text, as a tree that unfolds.
 
 const parsed = (value: unknown): unknown => {
   if (typeof value !== "string" || !/^\s*[[{]/.test(value)) return value;

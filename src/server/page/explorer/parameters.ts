@@ -1,4 +1,4 @@
-// Parameters of a statement: `$account` in it becomes a literal before it is sent. Pure.
+// Finds the parameters of a statement of the explorer (`$account`) and replaces them by literals before it is sent. Pure.
 
 /** Texts, comments and parameters, in order; a `$name` inside of a text is no parameter. */
 const PARTS = /'(?:[^']|'')*'|"(?:[^"]|"")*"|--[^\n]*|\$([a-z_]\w*)/gi;

@@ -1,5 +1,5 @@
 // Settings as they are in force, with where each comes from; destinations; what this page may do.
-import type { DeliveryFigures } from "../../../deliver/notes.ts";
+import type { DeliveryFigures } from "../../../deliver/delivery-results.ts";
 import { count, counted, span } from "../format.ts";
 import { AlertBadge, Badge, Card, Problem, Table, Time } from "../parts/parts.tsx";
 import { useAsk, useNow, useShared } from "../state.ts";

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { AlertFigures } from "../../../../jobs/alerts.ts";
 import type { FollowedInput } from "../../../../jobs/following.ts";
-import type { DeliveryFigures } from "../../../deliver/notes.ts";
+import type { DeliveryFigures } from "../../../deliver/delivery-results.ts";
 import { counted } from "../format.ts";
 import { useAsk, useNow, useShared } from "../state.ts";
 import type { Alerts, Overview } from "../wire.ts";

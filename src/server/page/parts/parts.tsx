@@ -1,5 +1,5 @@
-// The small parts that every page is made of: tables, badges, times, problems. Text is always inserted as text, so no record of
-// the mirror can become markup.
+// Small components that every page uses: tables, badges, times, problems. Text is always inserted as text, so that no record of the mirror
+// can become markup.
 import type { ComponentChildren } from "preact";
 import { ago, count, moodOf, when } from "../format.ts";
 import { useNow } from "../state.ts";

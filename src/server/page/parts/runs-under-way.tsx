@@ -1,5 +1,5 @@
-// Syncs and verifications: buttons that start them, and what those under way do, with a button that cancels. Shown only where
-// the server starts runs and the key of this page may.
+// Shows running syncs and verifications with a button to cancel each, and buttons that start one. Shown only if the server starts runs and
+// the key of this page may.
 import { useEffect, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { type RunEvent, runEvent, useShared } from "../state.ts";

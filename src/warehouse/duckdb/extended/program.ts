@@ -7,7 +7,7 @@ import { join } from "node:path";
 import type { DuckDBConnection } from "duckdb-with-extensions";
 import { literal } from "../../../core/text/sql-text.ts";
 import { type OutValue, readerOf } from "../out-values.ts";
-import { answersOf, TooLarge } from "../row-answers.ts";
+import { batchesOf, TooLarge } from "../row-batches.ts";
 import type { FromExtended, ObjectStore, Opening, Question, ToExtended } from "./messages.ts";
 
 // Loads extensions of DuckDB; no other file does. It runs in the separate process of extended/program.ts. The mirror's own
@@ -90,7 +90,7 @@ const ask = async (connection: DuckDBConnection, { sql, rowCharacters }: Questio
   const columns = result
     .columnNames()
     .map((name, index) => ({ name, type: types[index]?.alias ?? String(types[index] ?? "") }));
-  return { columns, batches: answersOf(result, rowCharacters, readerOf(client).fromDuck) };
+  return { columns, batches: batchesOf(result, rowCharacters, readerOf(client).fromDuck) };
 };
 
 let connection: DuckDBConnection | null = null;

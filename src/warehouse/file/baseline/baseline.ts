@@ -23,7 +23,7 @@ import { openDatabase } from "../../duckdb/database.ts";
 import { statementError } from "../../duckdb/duck-errors.ts";
 import { numberOf, sqlText, textsOf } from "../../duckdb/sql-files.ts";
 import { readApplied } from "../../journal/journal.ts";
-import { assertForeignCatalog } from "../../user-sql/own-snapshot.ts";
+import { assertForeignCatalog } from "../../user-sql/trusted-files.ts";
 
 // Whether everything that the mirror holds was stored under the present field rules. Otherwise only the archive can give
 // a mirror without the values that the new rules keep out, so nothing of it may be removed.

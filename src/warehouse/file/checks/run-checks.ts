@@ -1,5 +1,5 @@
-// Runs the user's checks: each file of the setting `checks` is one query that returns the rows that must not be. They run in the box
-// (user-sql), on the closed working file, before it is published (docs/decisions/checks.md).
+// Runs the user's checks (setting `checks`) before a publish: each file is one query for rows that must not exist. They run in the process
+// of users' SQL (user-sql), on the closed working file. docs/decisions/checks.md.
 import { join } from "node:path";
 import type { UserSqlSetting } from "../../../core/config/settings.ts";
 import { DuckmirrorError, detailOf } from "../../../core/errors.ts";

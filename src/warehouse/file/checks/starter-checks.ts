@@ -1,4 +1,4 @@
-// Checks to begin with, from the catalog: keys, references, documented values, age, and rows that went. Pure.
+// Generates a folder of first checks for a user from the catalog: keys, references, documented values, age, deleted rows. Pure.
 import { catalogTables, type DictionaryColumn, type DictionaryTable } from "../../../catalog/dictionary.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
 

@@ -1,6 +1,5 @@
-// Publishes the snapshot: copies the closed working file and renames the copy into place
-// (docs/decisions/publishing.md). A reader
-// sees the old or the new snapshot, whole; a reader with the old one open keeps it.
+// Publishes a snapshot: copies the closed working file and renames the copy into place, so that a reader sees the old or the new snapshot
+// as a whole; a reader with the old one open keeps it. docs/decisions/publishing.md.
 
 import { rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
@@ -12,7 +11,7 @@ import { statementError } from "../../duckdb/duck-errors.ts";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import { instant } from "../../duckdb/statements.ts";
 import { readApplied } from "../../journal/journal.ts";
-import { noteOwn } from "../../user-sql/own-snapshot.ts";
+import { noteOwn } from "../../user-sql/trusted-files.ts";
 import { factsOf, type Keeping, keepPresent, notePublished } from "./keep-snapshots.ts";
 
 export interface Published {

@@ -1,4 +1,5 @@
-// The few calls of the kernel that fence this process, through koffi. For the launcher only: it fences itself, then becomes the program.
+// System calls, through koffi, with which a process limits its own resources and gives up its rights (Landlock, seccomp). Only the launcher
+// of a user's SQL (launcher.ts) uses it.
 import koffi from "koffi";
 
 /** A step that the kernel refused. */

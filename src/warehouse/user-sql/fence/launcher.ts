@@ -1,6 +1,6 @@
-// Program that limits itself, fences itself by Landlock and seccomp, and then becomes Node with the program of a user's SQL. A fence that is
-// set from inside would leave out threads that Node has started already; becoming a program ends them.
-// Arguments: limits, what may be read, and the program, as JSON (`Launch`). Ends with code 78 and one line of text where it cannot fence.
+// Program that starts the process of a user's SQL: limits itself, gives up rights by Landlock and seccomp, and then becomes Node with that
+// program (exec). Rights given up later would leave out threads that Node has started already. Arguments: limits, what may be read, and the
+// program, as JSON (`Launch`). Ends with code 78 and one line of text if it cannot fence itself.
 import { closeSync, constants, fstatSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname } from "node:path";

@@ -1,4 +1,5 @@
-// Proves the fence from inside: each forbidden action must fail before the process says that it is ready.
+// Proves that the fence holds, inside the process of a user's SQL: tries each forbidden action, which must fail, before the process reports
+// that it is ready.
 import { spawnSync } from "node:child_process";
 import { chmodSync, closeSync, openSync, readFileSync, statSync } from "node:fs";
 import { connect } from "node:net";

@@ -3,7 +3,7 @@
 
 import { expect, test, vi } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import { deliveryStates } from "../../../../src/deliver/notes.ts";
+import { deliveryStates } from "../../../../src/deliver/delivery-results.ts";
 import { deadLetters, retryDeadLetter } from "../../../../src/queue/dead-letters/dead-letters.ts";
 import { createLocalDeliveries } from "../../../../src/queue/deliveries/local.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";

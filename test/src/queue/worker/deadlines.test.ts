@@ -2,7 +2,7 @@
 // says so.
 
 import { describe, expect, test } from "vitest";
-import { untilAborted } from "../../../../src/core/async/when-free.ts";
+import { untilAborted } from "../../../../src/core/async/waiting.ts";
 import { type Clock, systemClock } from "../../../../src/core/clock.ts";
 import { afterTest } from "../../../support/after-test.ts";
 import { aFleet, anAsk, anAskedFleet, aWorker, aWorkerOf, reached, WAYS } from "../worker-rig.ts";

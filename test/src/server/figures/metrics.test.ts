@@ -3,7 +3,7 @@ import { readFileSync, statSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import type { SyncTriggers } from "../../../../src/core/report/triggers.ts";
-import type { DeliveryState } from "../../../../src/deliver/notes.ts";
+import type { DeliveryState } from "../../../../src/deliver/delivery-results.ts";
 import { HERE, mirrorForFile } from "../served-mirror.ts";
 
 const mirror = await mirrorForFile(3);

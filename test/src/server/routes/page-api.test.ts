@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { TABLE_NAMES } from "../../../../src/catalog/tables.ts";
 import { Secret } from "../../../../src/core/secret.ts";
-import type { DeliveryState } from "../../../../src/deliver/notes.ts";
+import type { DeliveryState } from "../../../../src/deliver/delivery-results.ts";
 import type { Server } from "../../../../src/server/app.ts";
 import type { ServedProfile } from "../../../../src/server/http/server-context.ts";
 import { HERE, mirrorForFile } from "../served-mirror.ts";

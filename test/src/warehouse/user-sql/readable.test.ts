@@ -8,7 +8,7 @@ import { writeBackup } from "../../../../src/warehouse/file/baseline/backup.ts";
 import { openWarehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { readRun } from "../../../../src/warehouse/read/read-run.ts";
 import { readStatus } from "../../../../src/warehouse/read/read-status.ts";
-import { assertReadable } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
+import { assertReadable } from "../../../../src/warehouse/user-sql/trusted-files.ts";
 import { tempDir } from "../temp-dir.ts";
 
 const refused = (code: string) => expect.objectContaining({ code });

@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { STREAM_NAMES } from "../../../../../src/catalog/streams.ts";
 import { TABLE_NAMES } from "../../../../../src/catalog/tables.ts";
 import { learnTier } from "../../../../../src/core/state/tier.ts";
-import { noteDelivery } from "../../../../../src/deliver/notes.ts";
+import { noteDelivery } from "../../../../../src/deliver/delivery-results.ts";
 import type { Warehouse } from "../../../../../src/warehouse/file/warehouse.ts";
 import { change } from "../../../../support/change-mirror.ts";
 import { aFolder, cli } from "../../../../support/cli.ts";

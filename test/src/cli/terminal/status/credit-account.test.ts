@@ -8,7 +8,7 @@ import {
   forecastLines,
   medianError,
 } from "../../../../../src/cli/terminal/status/credit-account.ts";
-import type { DeliveryFigures } from "../../../../../src/deliver/notes.ts";
+import type { DeliveryFigures } from "../../../../../src/deliver/delivery-results.ts";
 import { DISK_PARTS, type DiskUsage } from "../../../../../src/warehouse/read/disk-usage.ts";
 import type { CreditStatus } from "../../../../../src/warehouse/read/read-credits.ts";
 

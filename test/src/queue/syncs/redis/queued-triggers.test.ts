@@ -2,7 +2,7 @@
 // A sync of each of many organizations, asked for at once: what it costs Redis and this process.
 // Syncs of a part over the worker: one list anew, or what is dated after a day.
 import { expect, test, vi } from "vitest";
-import { mapAtOnce } from "../../../../../src/core/async/map-at-once.ts";
+import { mapAtOnce } from "../../../../../src/core/async/concurrency.ts";
 import { deadLetters, retryDeadLetter } from "../../../../../src/queue/dead-letters/dead-letters.ts";
 import { STARTS_AT_ONCE } from "../../../../../src/queue/requests/sync-requests.ts";
 import {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
 import { openSnapshot } from "../../../../src/warehouse/read/query.ts";
-import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/own-snapshot.ts";
+import { assertForeignCatalog, assertOwnCatalog } from "../../../../src/warehouse/user-sql/trusted-files.ts";
 import { change } from "../../../support/change-mirror.ts";
 import { dirForFile, tempDir } from "../temp-dir.ts";
 

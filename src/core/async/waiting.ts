@@ -1,4 +1,5 @@
-// Work that waits until no other work, in this process or another, uses the mirror.
+// Functions for waiting: for work until a signal aborts or a time limit passes, for a result that is cached briefly, and for the mirror
+// until no other work, in this process or another, uses it.
 import type { Clock } from "../clock.ts";
 import { DuckmirrorError, isCode } from "../errors.ts";
 

@@ -1,6 +1,6 @@
 // Many items, few of them under way.
 import { expect, test } from "vitest";
-import { gathered, mapAtOnce } from "../../../../src/core/async/map-at-once.ts";
+import { gathered, mapAtOnce } from "../../../../src/core/async/concurrency.ts";
 
 // Calls of the same moment, carried out as one.
 

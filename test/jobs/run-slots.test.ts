@@ -1,12 +1,12 @@
-// Places of a worker's runs, without a worker: who works, who only waits, and who is let in meanwhile.
+// Slots of a worker's runs, without a worker: who works, who only waits, and who is let in meanwhile.
 import { expect, test } from "vitest";
 import { createManualClock, settled } from "../../bench/rates/manual-clock.ts";
-import { type BeginWait, createPlaces } from "../../jobs/places.ts";
+import { type BeginWait, createRunSlots } from "../../jobs/run-slots.ts";
 
 const aRig = (most: number) => {
   const clock = createManualClock();
   const lent: number[] = [];
-  const places = createPlaces({ clock, most, onLent: (count) => void lent.push(count) });
+  const places = createRunSlots({ clock, most, onLent: (count) => void lent.push(count) });
   const running = new Map<string, { readonly onWait: BeginWait; readonly end: () => Promise<void> }>();
   const start = (name: string, signal = new AbortController().signal) =>
     places.take(

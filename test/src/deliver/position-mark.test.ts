@@ -1,6 +1,6 @@
 // Marks: what a later snapshot sees of changes that have no number.
 import { beforeEach, expect, test } from "vitest";
-import { changedRows, columnsOf, factsOfSnapshot, markText, readMark } from "../../../src/deliver/marks.ts";
+import { changedRows, columnsOf, factsOfSnapshot, markText, readMark } from "../../../src/deliver/position-mark.ts";
 import { openDatabase } from "../../../src/warehouse/duckdb/database.ts";
 import { migrate } from "../../../src/warehouse/file/migrate.ts";
 import { forFile } from "../../support/for-file.ts";

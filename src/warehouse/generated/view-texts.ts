@@ -1,5 +1,5 @@
-// The part of marts.recent_changes that repeats for each table: its versions with their values as text, generated from the
-// catalog. Pure. Readings (usage, counts of signals) are left out, because each of them is new; so is opt-in content.
+// Generates the SQL of the analysts' views from sql/views and the catalog: parts that repeat for each table, such as the versions of
+// marts.recent_changes and the tables of schema asof. Pure; file/views.ts creates the views.
 import type { FieldSpec } from "../../catalog/fields.ts";
 import {
   isUsageTable,

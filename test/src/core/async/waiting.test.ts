@@ -1,6 +1,6 @@
 // Work that waits while the mirror is in use.
 import { expect, test } from "vitest";
-import { briefly, untilAborted, whenFree } from "../../../../src/core/async/when-free.ts";
+import { briefly, untilAborted, whenFree } from "../../../../src/core/async/waiting.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
 
 // A wait ends with its work or with its signal, whichever comes first.

@@ -1,6 +1,6 @@
-// The mark of a position: facts of a snapshot by which a later one sees what changed in it without a number: columns added
-// by an upgrade, rows that left or entered the setting `scope`, readings that retention removed, erased contacts, a file
-// that a replay filled anew.
+// The mark stored with a delivery's position: facts of the delivered snapshot, by which the next delivery detects what changed without a
+// number in the change feed: columns added by an upgrade, rows that left or entered the setting `scope`, readings that retention removed,
+// erased contacts, a file that a replay rebuilt.
 // SQL is generated because the table varies; names come from the catalog.
 
 import { createHash } from "node:crypto";

@@ -1,7 +1,7 @@
 // Rows of a user's statement in answers of limited size: no row is lost, none is too large.
 import { expect, test } from "vitest";
 import type { OutValue } from "../../../../src/warehouse/duckdb/out-values.ts";
-import { answersOf, TooLarge } from "../../../../src/warehouse/duckdb/row-answers.ts";
+import { batchesOf, TooLarge } from "../../../../src/warehouse/duckdb/row-batches.ts";
 
 /** A result of these chunks of rows. */
 const resultOf = (chunks: readonly (readonly (readonly string[])[])[]) => {
@@ -17,7 +17,7 @@ const resultOf = (chunks: readonly (readonly (readonly string[])[])[]) => {
 const asIs = (value: unknown): OutValue => String(value);
 const answers = async (chunks: Parameters<typeof resultOf>[0], most = 1_000_000, fromDuck = asIs) => {
   const found: number[] = [];
-  for await (const rows of answersOf(resultOf(chunks), most, fromDuck)) found.push(rows.length);
+  for await (const rows of batchesOf(resultOf(chunks), most, fromDuck)) found.push(rows.length);
   return found;
 };
 const wide = (characters: number) => ["x".repeat(characters)];

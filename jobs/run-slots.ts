@@ -1,39 +1,38 @@
-// Limits how many runs of a worker work at once: each needs a place. A run that only waits for its service lends its place to
-// another run. When the service answers, the run continues at once. So an organization whose service hangs does not hold up
-// the others.
+// Limits how many runs of a worker work at once: each needs a slot. A run that only waits for its service lends its slot to another run,
+// and continues at once when the service answers, so that an organization whose service hangs does not block the others.
 //
 //   waiting ─admit─▶ working ─no answer for QUIET_MS─▶ lending ─an answer, or nothing awaited─▶ working
 //
-// A lender continues without waiting for a free place. So for a moment more runs may work than there are places, at most
-// `most` and LENT_PER_PLACE times `most`.
+// A lender continues without waiting for a free slot. So for a moment more runs may work than there are slots, at most `most` and
+// LENT_PER_SLOT times `most`.
 import type { Clock } from "../src/core/clock.ts";
 
 /** Notes that a wait for the service begins. The returned function notes its end. */
 export type BeginWait = () => () => void;
 
-export interface Places {
-  /** Does the work when there is a place, in order of arrival. The signal ends that wait, which throws its reason. */
+export interface RunSlots {
+  /** Does the work when there is a slot, in order of arrival. The signal ends that wait, which throws its reason. */
   take<T>(signal: AbortSignal, work: (onWait: BeginWait) => Promise<T>): Promise<T>;
 }
 
-export interface PlacesDeps {
+export interface RunSlotsDeps {
   readonly clock: Clock;
-  /** Number of places. */
+  /** Number of slots. */
   readonly most: number;
-  /** Called when the number of lent places changes. The caller may then start `most + lent` runs. */
+  /** Called when the number of lent slots changes. The caller may then start `most + lent` runs. */
   readonly onLent?: ((lent: number) => void) | undefined;
 }
 
-/** A run without an answer for this long lends its place, ms. */
+/** A run without an answer for this long lends its slot, ms. */
 const QUIET_MS = 5_000;
-/** Most lent places per place: a run keeps its warehouse open, which takes memory. */
-const LENT_PER_PLACE = 3;
+/** Most lent slots per slot: a run keeps its warehouse open, which takes memory. */
+const LENT_PER_SLOT = 3;
 
-/** Counts the runs that work and the lent places, and holds the runs that wait. */
+/** Counts the runs that work and the lent slots, and holds the runs that wait. */
 interface Room {
-  /** True once the run has a place; false when the signal aborted first. */
+  /** True once the run has a slot; false when the signal aborted first. */
   enter(signal: AbortSignal): Promise<boolean>;
-  /** False: no more places may be lent. */
+  /** False: no more slots may be lent. */
   lend(): boolean;
   takeBack(): void;
   leave(): void;
@@ -44,7 +43,7 @@ const createRoom = (most: number, onLent: (lent: number) => void): Room => {
   let lent = 0;
   const waiting: (() => void)[] = [];
 
-  /** Gives free places to the runs that wait, in order of arrival. */
+  /** Gives free slots to the runs that wait, in order of arrival. */
   const admit = (): void => {
     while (working < most) {
       const first = waiting.shift();
@@ -77,7 +76,7 @@ const createRoom = (most: number, onLent: (lent: number) => void): Room => {
         admit();
       }),
     lend: () => {
-      if (lent >= most * LENT_PER_PLACE) return false;
+      if (lent >= most * LENT_PER_SLOT) return false;
       change(1);
       return true;
     },
@@ -89,12 +88,12 @@ const createRoom = (most: number, onLent: (lent: number) => void): Room => {
   };
 };
 
-/** The place of one run that works. */
+/** The slot of one run that works. */
 const openPlace = (room: Room, clock: Clock) => {
   let awaited = 0;
   let isLent = false;
   let answeredAt = clock.now();
-  /** Ends the timer that lends the place; set while the run waits for its service. */
+  /** Ends the timer that lends the slot; set while the run waits for its service. */
   let watch: AbortController | null = null;
 
   const takeBack = () => {
@@ -136,7 +135,7 @@ const openPlace = (room: Room, clock: Clock) => {
   return { onWait, close };
 };
 
-export const createPlaces = ({ clock, most, onLent = () => undefined }: PlacesDeps): Places => {
+export const createRunSlots = ({ clock, most, onLent = () => undefined }: RunSlotsDeps): RunSlots => {
   const room = createRoom(most, onLent);
   return {
     take: async (signal, work) => {

@@ -1,13 +1,13 @@
-// Decides whether duckmirror made a file. A snapshot that this machine published, and a working file that it closed,
-// are known by their place on the disk, which nobody can send along with a file. Any other file is inspected in the
-// fenced process before this one binds its views.
+// Decides whether a database file may be opened: whether duckmirror made it. Snapshots that this machine published and working files that
+// it closed are recognized by their place on the disk, which nobody can send along with a file. Any other file is inspected in the fenced
+// process first, because its views could run foreign SQL.
 import { existsSync, statSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";
 import { readOwnIfThere, replaceFile, writeNewSync } from "../../core/files/own-files.ts";
 import { fileError, openError } from "../duckdb/duck-errors.ts";
-import { ownSelects } from "../generated/recent-versions.ts";
+import { ownSelects } from "../generated/view-texts.ts";
 import type { Inspected } from "./gate/inspect-catalog.ts";
 import { createProcessPool, endOf } from "./process-pool.ts";
 import type { SqlProcess } from "./sql-process.ts";

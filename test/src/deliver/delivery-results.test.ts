@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { deliverJob } from "../../../jobs/deliver.ts";
 import { TABLE_NAMES } from "../../../src/catalog/tables.ts";
 import { DuckmirrorError } from "../../../src/core/errors.ts";
-import { deliveryFigures, deliveryStates, leftOutText, noteAfter } from "../../../src/deliver/notes.ts";
+import { deliveryFigures, deliveryStates, leftOutText, noteAfter } from "../../../src/deliver/delivery-results.ts";
 import { change } from "../../support/change-mirror.ts";
 import { configOf } from "../../support/given-config.ts";
 import { tempDir } from "../warehouse/temp-dir.ts";

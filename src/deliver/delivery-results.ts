@@ -1,7 +1,6 @@
-// Results of the deliveries to each destination, in state/deliveries/<destination>.json: figures for status, page and
-// metrics. No delivery depends on them: the destination itself stores its position (docs/decisions/destinations.md).
-// Error texts are not
-// kept, because they may hold values of rows.
+// Stores the result of each delivery in state/deliveries/<destination>.json, for status, page and metrics. No delivery depends on it: the
+// destination itself stores its position (docs/decisions/destinations.md). Error texts are not stored, because they may hold values of
+// rows.
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../core/config/config.ts";

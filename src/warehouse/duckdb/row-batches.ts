@@ -1,8 +1,8 @@
-// Rows of a user's statement in answers of limited size, converted on request. Used by processes that run users' SQL.
+// Converts the rows of a user's statement to batches of limited size, on request. The processes that run users' SQL use it.
 import type { OutValue, ValueReader } from "./out-values.ts";
 
 /** Most characters per answer (or one row), so that the reader's event loop is busy for a few ms only. */
-export const ANSWER_CHARACTERS = 256 * 1024;
+export const BATCH_CHARACTERS = 256 * 1024;
 
 /** What each value counts beside its characters: two million empty lists are few characters, and busy the reader for seconds. */
 export const VALUE_CHARACTERS = 32;
@@ -53,7 +53,7 @@ const rowOf = (chunk: Chunk, index: number, fromDuck: ValueReader["fromDuck"]): 
 };
 
 /** Throws TooLarge for a row of more than `rowCharacters`, and StoppedEarly. */
-export async function* answersOf(
+export async function* batchesOf(
   result: Result,
   rowCharacters: number,
   fromDuck: ValueReader["fromDuck"],
@@ -67,7 +67,7 @@ export async function* answersOf(
       if (size > rowCharacters) throw new TooLarge();
       rows.push(row);
       characters += size;
-      if (characters < ANSWER_CHARACTERS) continue;
+      if (characters < BATCH_CHARACTERS) continue;
       yield rows;
       rows = [];
       characters = 0;

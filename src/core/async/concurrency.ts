@@ -1,4 +1,4 @@
-// Maps many items with few of them under way.
+// Limits concurrency: maps many items with at most a few under way, and gathers calls of the same moment into batches.
 
 // Calls of the same moment, carried out as one.
 

@@ -121,14 +121,15 @@ test("dates without a time are the service's own day, also for a reader west of 
     INSERT INTO main.contacts (id, change_type, in_current_role_since, _synced_at) VALUES (1, 'newJoiner', '2025-03-01', '2025-04-01');
     INSERT INTO main.job_openings (company_id, id, posted_on) VALUES ('c1', 1, '2025-03-01 00:00:00+00');
     INSERT INTO main.filings (company_id, id, filing_date, report_date) VALUES ('c1', 1, '2025-03-01', '2024-12-31');
-    INSERT INTO main.signals (id, clinical_trial_study_completion_date) VALUES (1, '2026-01-01');
-    SET TimeZone = 'America/New_York'`);
-  const [row] = await mart.rows(`
-    SELECT CAST(posted_on::date AS VARCHAR), CAST(posted_month AS VARCHAR),
+    INSERT INTO main.signals (id, clinical_trial_study_completion_date) VALUES (1, '2026-01-01');`);
+  const [row] = await mart.rows(
+    `SELECT CAST(posted_on::date AS VARCHAR), CAST(posted_month AS VARCHAR),
       (SELECT CAST(in_current_role_since::date AS VARCHAR) FROM marts.contact_moves),
       (SELECT CAST(filing_date::date AS VARCHAR) || ' ' || CAST(report_date::date AS VARCHAR) FROM marts.filing_timeline),
       (SELECT CAST(clinical_trial_study_completion_date::date AS VARCHAR) FROM marts.signal_timeline)
-    FROM marts.job_timeline`);
+    FROM marts.job_timeline`,
+    "America/New_York",
+  );
   expect(row).toEqual(["2025-03-01", "2025-03-01", "2025-03-01", "2025-03-01 2024-12-31", "2026-01-01"]);
 });
 

@@ -10,8 +10,8 @@ const anyRow = z.record(z.string(), z.unknown());
 
 export interface Mart {
   readonly database: Database;
-  /** Rows of a query as arrays of values; instants as ISO text to the minute. */
-  rows(sql: string): Promise<readonly (readonly unknown[])[]>;
+  /** Rows of a query in a session of this time zone, as arrays of values; instants as ISO text to the minute. */
+  rows(sql: string, timeZone?: string): Promise<readonly (readonly unknown[])[]>;
 }
 
 const isoMinute = (value: unknown, column: string): unknown =>
@@ -27,8 +27,12 @@ export const aMart = async (sql: string): Promise<Mart> => {
   await database.run(sql);
   return {
     database,
-    rows: async (query) => {
-      const rows = await database.query(query, [], anyRow);
+    rows: async (query, timeZone = "UTC") => {
+      // Each connection has a time zone of its own.
+      const rows = await database.transaction(async (tx) => {
+        await tx.run(`SET TimeZone = '${timeZone}'`);
+        return tx.query(query, [], anyRow);
+      });
       return rows.map((row) => Object.entries(row).map(([column, value]) => isoMinute(value, column)));
     },
   };

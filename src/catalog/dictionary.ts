@@ -1,5 +1,5 @@
-// Data dictionary of the tables, from the catalog: columns, types, meanings, origins, conditions for NULL. Pure.
-// Views are described by their own comments (sql/views) and passed in as `DictionaryTable`.
+// Makes the data dictionary of the tables from the catalog: columns, types, meanings, origins, conditions for NULL. Views are described by
+// their own comments (sql/views) and passed in as `DictionaryTable`. Pure.
 
 import { ENDPOINTS } from "./endpoints.ts";
 import type { FieldSpec } from "./fields.ts";

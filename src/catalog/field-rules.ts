@@ -1,5 +1,5 @@
-// Field rules: fields that are never stored, or stored only as a keyed hash. The catalog decides which fields a rule
-// may name: the mirror needs keys, dates of change and links.
+// Which fields the settings `exclude_fields` and `hash_fields` may name (not keys, dates of change and links, which the mirror needs), and
+// what a rule on a field means for tables and requests.
 
 import type { RuledFields } from "../core/config/field-settings.ts";
 import type { Vocabulary } from "../core/config/settings.ts";

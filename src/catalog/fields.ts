@@ -1,5 +1,5 @@
-// Field types of the catalog: a field in the API and its column in the warehouse.
-// Source: API.md, "Resources and their fields".
+// Field types of the catalog, with which resources.ts describes each field: its type in the API and its column in the warehouse. Source:
+// API.md, "Resources and their fields".
 
 type ApiType = "string" | "number" | "boolean" | "object" | "string[]";
 

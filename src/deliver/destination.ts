@@ -1,5 +1,5 @@
-// The interface of every kind of destination: it brings its tables to one published snapshot, completely or not at all.
-// docs/DESTINATIONS.md describes it for users.
+// `Destination`: the interface of every kind of destination (kinds/), which brings its tables to one published snapshot, completely or not
+// at all. docs/DESTINATIONS.md describes it for users.
 
 import { catalogTables, commentOf } from "../catalog/dictionary.ts";
 import type { Clock } from "../core/clock.ts";

@@ -1,5 +1,5 @@
-// A backup in object storage: its files in a folder that only it uses, then the note that names the folder. The note is
-// replaced on condition, so a reader finds the earlier backup or the new one, and two writers do not mix theirs.
+// Stores a backup in object storage, and fetches it: the files in a folder that only this backup uses, then the note that names the folder.
+// The note is replaced on condition, so that a reader finds the earlier backup or the new one, and two writers do not mix theirs.
 import { randomBytes } from "node:crypto";
 import { rm } from "node:fs/promises";
 import { dirname, join } from "node:path";

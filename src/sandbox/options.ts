@@ -1,4 +1,4 @@
-// Options of a sandbox with their defaults; parses the command line's text for some of them.
+// Resolves the options of a sandbox: defaults, and text of the command line for some of them.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { PLANS, type PlanName } from "./limits/credits.ts";

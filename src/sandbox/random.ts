@@ -1,4 +1,4 @@
-// Seeded randomness: the same seed gives the same sequence on every machine. PURE except for its own state.
+// Random numbers from a seed, for the sandbox: the same seed gives the same sequence on every machine. PURE except for its own state.
 
 export interface Random {
   /** [0, 1). */

@@ -1,5 +1,5 @@
-// The server: routes over the published snapshots, behind one access check. Reads only; functions that start work are
-// passed in.
+// Assembles the server of `serve` and `worker`: routes over the published snapshots, behind one access check. Only reads; functions that
+// start work are passed in.
 import { setMaxListeners } from "node:events";
 import type { FastifyInstance } from "fastify";
 import { isLoopbackHost, type ListenAddress, listenText } from "../core/config/setting-parsers.ts";

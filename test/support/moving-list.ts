@@ -1,5 +1,5 @@
 // A list that moves while it is read: the model that strategies are tested against, without network or database.
-import type { PageRead, ReadRequest } from "../../src/sync/list/coverage/contract.ts";
+import type { PageRead, ReadRequest } from "../../src/sync/list/coverage/read-types.ts";
 
 /** How the service orders the list: newest numeric id first, by opaque ids, or as inserted at either end. */
 export type ListKind = "numeric-desc" | "opaque-desc" | "newest-first" | "newest-last";

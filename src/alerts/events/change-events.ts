@@ -1,5 +1,5 @@
-// Events of a rule on changes: the rows of its query over the changes since its position. The query is the user's, so it runs
-// in the locked-down process with limits of memory and time (warehouse/user-sql), never in this one.
+// Finds the events of an alert rule on changes: runs the rule's query over the changes since its position. The query is the user's, so it
+// runs in the fenced process with limits of memory and time (warehouse/user-sql), never in this one.
 import { z } from "zod";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { OutValue } from "../../warehouse/duckdb/out-values.ts";

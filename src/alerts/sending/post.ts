@@ -1,5 +1,6 @@
-// Posts one message: to public addresses only, unless the rule allows others. Connects to the address that it checked,
-// so that a name cannot resolve to another one in between. Follows no redirect, uses no proxy.
+// Posts one message of an alert rule to its receiver, signed, and judges the response. To public addresses only, unless the rule allows
+// others; connects to the address that it checked, so that a name cannot resolve to another one in between. Follows no redirect, uses no
+// proxy.
 import { createHmac } from "node:crypto";
 import { lookup as systemLookup } from "node:dns";
 import { BlockList, isIP, type LookupFunction } from "node:net";

@@ -1,6 +1,6 @@
-// Files of one rule in state/alerts/<rule>/: its position, messages that wait, and those that were given up. Writes new
-// messages first, under numbers that the position does not name yet, and then the position; if the process is killed in
-// between, the next pass replaces these messages.
+// Stores the state of one alert rule in state/alerts/<rule>/: its position, messages that wait, and dead letters. Writes new messages
+// first, under numbers that the position does not name yet, and then the position; if the process is killed in between, the next pass
+// replaces these messages.
 //   position.json   waiting/000000000007.json   dead/000000000003.json
 import { rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,6 +1,5 @@
-// Leases: an organization's ledger with reservations that expire if their owner dies. Pure, based on ledger.ts.
-// An expired reservation counts as a request without a response until the service's figures, or a late report by its
-// owner, show its charge.
+// Leases: credit reservations of an organization's shared ledger, which expire if their owner dies. An expired one counts as a request
+// without a response until the service's figures, or a late report by its owner, show its charge. Pure, based on ledger.ts.
 import type { Quota } from "../../api/outcome.ts";
 import {
   type Charge,

@@ -1,4 +1,4 @@
-// Inputs of companies from arguments and from a list: a file or stdin, one input a line or a named column of a CSV.
+// Reads the companies that a user names, from arguments or from a list: a file or stdin, one input a line or a named column of a CSV.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

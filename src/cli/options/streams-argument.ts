@@ -1,4 +1,5 @@
-// The argument `[streams...]`, whose names `--help` lists, and options that several commands share.
+// Defines what several commands share: the argument `[streams...]`, whose names `--help` lists, and the options of buckets and of parts of
+// a stream.
 import type { Command } from "commander";
 import { z } from "zod";
 import { STREAM_NAMES } from "../../catalog/streams.ts";

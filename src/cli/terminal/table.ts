@@ -1,5 +1,5 @@
-// Tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too
-// narrow. Drawn here: cli-table3 took 0.4 ms a row, and no table of more than 120,000 rows.
+// Renders tables for people: as wide as the terminal, numbers right-aligned, one record per block if the terminal is too narrow. Own code:
+// cli-table3 took 0.4 ms a row, and no table of more than 120,000 rows.
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
 import { visible } from "../../core/text/escaped-forms.ts";

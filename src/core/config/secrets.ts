@@ -1,4 +1,5 @@
-// Token, certificate and keys from the configuration, from files that it names, or from a command that prints the token.
+// Resolves the secrets of a configuration: token, certificate and keys, from settings, from files that these name, or from a command that
+// prints the token.
 import { exec, execFile } from "node:child_process";
 import { createSecureContext } from "node:tls";
 import { promisify } from "node:util";

@@ -1,4 +1,4 @@
-// Names of generated people, from lists of names per locale (names.json). The same seed gives the same names as in all
+// Generates names of people for a sandbox, from lists of names per locale (names.json). The same seed gives the same names as in all
 // earlier versions, so that a generated organization does not change with the program.
 // The lists are those of @faker-js/faker 9.9 (MIT licence, Copyright (c) 2022-2025 Faker).
 import { z } from "zod";

@@ -1,5 +1,5 @@
-// Sentence templates, and long texts made of them: transcripts of several thousand words, articles, job descriptions, filings. Each is a pure function of
-// a seed: rows hold a function until they are loaded, so thousands of transcripts are never in memory at once.
+// Generates texts for a sandbox from sentence templates: transcripts of several thousand words, articles, job descriptions, filings. Each
+// is a pure function of a seed, and is made only when it is loaded, so that thousands of transcripts are never in memory at once.
 import { createRandom, type Random } from "../random.ts";
 import { SENTENCES } from "./words.ts";
 

@@ -1,4 +1,4 @@
-// Accounts, their owners and their consolidated insights (API.md, "Account" and "Account insight").
+// Generates accounts of a sandbox, their owners and their consolidated insights (API.md, "Account" and "Account insight").
 
 import { personNames } from "../content/person-names.ts";
 import { fill, type Slots, sentences } from "../content/speech.ts";

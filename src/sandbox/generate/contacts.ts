@@ -1,4 +1,4 @@
-// Contacts of an account with their career changes (API.md, "Contact").
+// Generates the contacts of a sandbox's account, with their career changes (API.md, "Contact").
 import { type PersonName, personNames } from "../content/person-names.ts";
 import { fill } from "../content/speech.ts";
 import { CONTACT_ROLES, DEPARTMENTS, EXECUTIVE_TITLES, nextTitle } from "../content/words.ts";

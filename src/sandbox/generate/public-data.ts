@@ -1,4 +1,5 @@
-// Public company data: profile, news, job openings, earnings calls, filings (API.md, "Company (public)" and following).
+// Generates the public data of a sandbox's company: profile, news, job openings, earnings calls, filings (API.md, "Company (public)" and
+// following).
 
 import { article, filingText, fill, jobDescription, sentences, transcript } from "../content/speech.ts";
 import { DEPARTMENTS, EMPLOYMENT_TYPES, INSIGHT_LINES, INVESTORS, PUBLISHERS, SENIORITIES } from "../content/words.ts";

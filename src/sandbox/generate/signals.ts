@@ -1,4 +1,4 @@
-// Signals: business events of an account, two years of them (API.md, "Signal").
+// Generates the signals of a sandbox's account: business events of two years (API.md, "Signal").
 
 import { fill, type Slots, signalText } from "../content/speech.ts";
 import { EVENTS, type EventType } from "../content/words.ts";

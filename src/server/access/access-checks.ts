@@ -1,6 +1,5 @@
-// Access checks, as pure decisions on headers: bearer key or session cookie, rights of a key's role, same origin for
-// requests that change or cost something, and this machine's host names (a name that an attacker points here is
-// refused).
+// Decides, from the headers of a request, whether it may pass: bearer key or session cookie, rights of the key's role, same origin for
+// requests that change or cost something, and this machine's host names (a name that an attacker points here is refused). Pure.
 import { isLoopbackHost } from "../../core/config/setting-parsers.ts";
 import type { KeyHolder, Keyring, Role } from "./key-store.ts";
 import { SESSION_MS, type Sessions } from "./sessions.ts";

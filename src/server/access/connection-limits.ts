@@ -1,5 +1,5 @@
-// Limits on connections: time for a request to arrive, and number of connections in total and per network.
-// Nobody can block the server by holding connections.
+// Limits connections of the server, so that nobody can block it by holding them: time for a request to arrive, and number of connections in
+// total and per network.
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { Socket } from "node:net";

@@ -1,5 +1,6 @@
-// Keys of a server: which are valid, how a server proves that it knows one, and the named ones: a file beside the working database (0600) with their hashes, roles and ends. A key has 256
-// random bits, so one SHA-256 is enough; the key itself is shown once, when it is created.
+// Stores and checks the keys of a server: the configured one and the named ones, which are in a file beside the working database (0600)
+// with their hashes, roles and ends. Also proves to a client that the server knows its key. A key has 256 random bits, so that one SHA-256
+// is enough; the key itself is shown once.
 import { createHash, createHmac, randomBytes, scrypt, timingSafeEqual } from "node:crypto";
 import { lstatSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Sessions of people who logged in with a key: a cookie with the key's holder and its end, sealed so that only the
-// server can create it. It ends at its time, by a logout, or with its key.
+// Login sessions of the page: makes and checks a cookie with the key's holder and its end, sealed so that only the server can make it. A
+// session ends at its time, by a logout, or with its key.
 import { createHmac, randomBytes } from "node:crypto";
 import { createMinuteSums, networkOf } from "./connection-limits.ts";
 import { type KeyHolder, type Keyring, sameText } from "./key-store.ts";

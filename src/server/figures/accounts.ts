@@ -1,4 +1,5 @@
-// Accounts of the snapshot: a list, and one account with its score, timeline, changes and insights. Times are ms since the epoch.
+// Reads accounts from the snapshot for the page: a list, and one account with its score, timeline, changes and insights. Times are ms since
+// the epoch.
 import { z } from "zod";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";
 import { notFound } from "../http/refusals.ts";

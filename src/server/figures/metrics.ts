@@ -1,5 +1,5 @@
-// /metrics for Prometheus. All figures except the process's own come from the snapshot, so any process can serve them
-// and a restart loses no count. Figures of a running worker come from its events (`createRunFigures`).
+// Serves the figures of /metrics for Prometheus. All but the process's own come from the snapshot, so that any process can serve them and a
+// restart loses no count. Figures of a running worker come from its events (`createRunFigures`).
 import { statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";

@@ -1,4 +1,4 @@
-// Figures of the status page for one snapshot, computed once per version. Times are ms since the epoch.
+// Computes the figures of the page's overview from one snapshot, once per version of it. Times are ms since the epoch.
 import { z } from "zod";
 import { type Verdict, verdictOf } from "../../core/report/verdict.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

@@ -1,4 +1,4 @@
-// One run: report, forecast, requests and results of each stream, and its requests, failed ones first.
+// Reads one run from the snapshot for the page: report, forecast, results per stream, and its requests, failed ones first.
 import { z } from "zod";
 import { jsonOrText } from "../../core/json.ts";
 import { sqlText } from "../../warehouse/duckdb/sql-files.ts";

@@ -1,4 +1,4 @@
-// Tables as the page shows them: their meaning from the catalog, how often each column holds a value, and some rows.
+// Reads one table of the snapshot for the page: the meaning of its columns from the catalog, how often each holds a value, and some rows.
 import { z } from "zod";
 import { catalogTables, type DictionaryTable } from "../../catalog/dictionary.ts";
 import { quoted } from "../../core/text/sql-text.ts";

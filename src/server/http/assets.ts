@@ -1,4 +1,4 @@
-// Files of pages, held in memory. Serves only files that the folder held when the server started.
+// Loads the files of the page into memory at start and sends them. Serves only files that the folder held at start.
 import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { promisify } from "node:util";

@@ -1,5 +1,5 @@
-// The guarded server: a Fastify instance whose requests are checked before their body is read, with limits on
-// connections and one form of errors.
+// Creates the HTTP server (a Fastify instance) that checks every request before its body is read, limits connections, and sends all errors
+// in one form. app.ts adds the routes.
 
 import type { Socket } from "node:net";
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";

@@ -1,4 +1,4 @@
-// Error responses of the server: `{"error": {"code", "message", "hint"}}` and a status.
+// Converts errors to the server's error responses, a status and `{"error": {"code", "message", "hint"}}`, and parses request bodies.
 import type { FastifyReply } from "fastify";
 import { z } from "zod";
 import { DuckmirrorError, type ErrorCode } from "../../core/errors.ts";

@@ -1,4 +1,4 @@
-// Search over accounts, contacts, companies and events from every page: `/` opens it, arrows and Enter choose.
+// Search box over accounts, contacts, companies and events, on every page: `/` opens it, arrows and Enter choose.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Found } from "../../warehouse/read/search/search.ts";
 import { go, useAsk, useSettled } from "./state.ts";

@@ -1,4 +1,4 @@
-// The explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; whole results as files; saved
+// Routes of the page's explorer: read-only SQL on the snapshot, limited in rows, bytes, time and concurrency; whole results as files; saved
 // queries; feedback on a record. A query ends when its page is closed.
 import { lstat, mkdtemp, rm } from "node:fs/promises";
 import { Socket } from "node:net";

@@ -1,5 +1,5 @@
-// The API's own `/v1` routes, served from the mirror: no credit, no rate limit. A client of the service can use this
-// base address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
+// Serves the API's own `/v1` routes from the mirror, without credits or rate limit, so that a client of the service can use this base
+// address. Differences: `meta.timestamp` is the time of the data, and headers contain its age.
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { openApiDocument } from "../../replica/openapi/document.ts";
 import { matchRoute } from "../../replica/query/route-match.ts";

@@ -1,5 +1,5 @@
-// The published snapshot as a file: GET and HEAD /warehouse.duckdb, /snapshots and /snapshots/{n}/warehouse.duckdb. DuckDB
-// attaches such an address and fetches the blocks that a query needs (docs/REMOTE.md).
+// Serves the published snapshots as files, which DuckDB can attach by address and read block by block (docs/REMOTE.md): GET and HEAD
+// /warehouse.duckdb, /snapshots and /snapshots/{n}/warehouse.duckdb.
 import type { FileHandle } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";

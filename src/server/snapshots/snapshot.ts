@@ -1,5 +1,5 @@
-// The published snapshot for the server: opened once and again after each publish, with its computed figures. A
-// publish renames a new file into place, so another inode means another snapshot (docs/decisions/publishing.md).
+// Keeps the published snapshot open for the server, with its computed figures, and opens it again after each publish. A publish renames a
+// new file into place, so that another inode means another snapshot (docs/decisions/publishing.md).
 import { AsyncLocalStorage } from "node:async_hooks";
 import { statSync } from "node:fs";
 import { availableParallelism } from "node:os";

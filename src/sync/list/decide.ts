@@ -1,7 +1,7 @@
 // Decides what a list does next, once the run has counted its rows in the mirror: request more pages, read in another way, delete rows that
 // it did not return, close a gap, or end. Pure; next.ts calls it, and run/read-list.ts carries the decision out.
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { Step } from "./coverage/contract.ts";
+import type { Step } from "./coverage/read-types.ts";
 import type { Beginning, Effect, Facts, Transition } from "./events.ts";
 import type { ListForm } from "./form.ts";
 import {

@@ -2,7 +2,7 @@
 // state asks the run to do (`Effect`). SPEC.md has the table.
 import type { DuckmirrorError } from "../../core/errors.ts";
 import type { LoadCounts, Unconfirmed } from "../../warehouse/record/checkpoint.ts";
-import type { PageRead, ReadRequest } from "./coverage/contract.ts";
+import type { PageRead, ReadRequest } from "./coverage/read-types.ts";
 import type { ListForm } from "./form.ts";
 import type { Counted, RefusedRow } from "./state.ts";
 

@@ -3,7 +3,7 @@
 // maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
-import type { Proof } from "./coverage/contract.ts";
+import type { Proof } from "./coverage/read-types.ts";
 
 export const listFormSchema = z.object({
   perPage: z.number().int().positive(),

@@ -4,7 +4,7 @@ import { routeOf } from "../../catalog/streams.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isForgottenId } from "../../core/forgotten.ts";
 import type { LoadCounts } from "../../warehouse/record/checkpoint.ts";
-import type { PageRead, ReadRequest } from "./coverage/contract.ts";
+import type { PageRead, ReadRequest } from "./coverage/read-types.ts";
 import { concluded, decide, deletingOf, walkInstead } from "./decide.ts";
 import type { Effect, ListEvent, Transition } from "./events.ts";
 import {

@@ -4,9 +4,9 @@ import type { PageMeta } from "../../api/outcome.ts";
 import { forgottenHash, forgottenId } from "../../core/forgotten.ts";
 import type { JsonValue } from "../../core/json.ts";
 import { idOf, timeOf } from "../rows/loads.ts";
-import type { PageRead, ReadRequest } from "./coverage/contract.ts";
 import { countOf } from "./coverage/list-end.ts";
 import { startOf } from "./coverage/page-geometry.ts";
+import type { PageRead, ReadRequest } from "./coverage/read-types.ts";
 import type { Live } from "./state.ts";
 
 /** Whether `totalPages`, or a page that is full by the granted `perPage`, says that more rows follow. */

@@ -3,7 +3,7 @@
 import { type StreamName, type StreamSpec, streamSpec } from "../../catalog/streams.ts";
 import type { DuckmirrorError, ErrorCode } from "../../core/errors.ts";
 import type { ScopeState, Work } from "../../warehouse/record/checkpoint.ts";
-import type { MirrorFacts, ReadRequest, Step } from "./coverage/contract.ts";
+import type { MirrorFacts, ReadRequest, Step } from "./coverage/read-types.ts";
 import { type ListForm, proofOf } from "./form.ts";
 import { startWatermark } from "./ways/changes.ts";
 import { startFilter } from "./ways/filter.ts";

@@ -1,8 +1,9 @@
 // Changes how a list is read while a run reads it: from one way of reading to another (every page, changes only, a date filter), or to
 // another page size or form. next.ts and decide.ts call it after a refused page, or when the counts show missed rows. Pure.
-import type { ReadRequest } from "./coverage/contract.ts";
+
 import type { Coverage } from "./coverage/coverage.ts";
 import { spanAt, startOf } from "./coverage/page-geometry.ts";
+import type { ReadRequest } from "./coverage/read-types.ts";
 import type { Beginning } from "./events.ts";
 import { type ListForm, proofOf } from "./form.ts";
 import {

@@ -18,7 +18,7 @@ import { type TableName, tableSpec } from "../../catalog/tables.ts";
 import type { RowScope } from "../../core/config/planning/scope-settings.ts";
 import { filterDate, isoTime, timeMs } from "../../core/time.ts";
 import { WORK } from "../../warehouse/record/checkpoint.ts";
-import { type ReadRequest, readRequestSchema } from "../list/coverage/contract.ts";
+import { type ReadRequest, readRequestSchema } from "../list/coverage/read-types.ts";
 import { embedsOf, type ListForm } from "../list/form.ts";
 import type { ListOrder } from "../list/state.ts";
 import { filtersOf } from "../rows/row-scope.ts";

@@ -4,8 +4,8 @@
 // it fails and keeps its cursor, so that its pages are not paid for again. docs/decisions/reading-changes.md.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { isoTime } from "../../core/time.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
+import type { ReadRequest } from "../list/coverage/read-types.ts";
 import { tooDeep } from "../list/decide.ts";
 import { type Active, isActive, isExcerpt, type RefusedRow, underWayOf } from "../list/state.ts";
 import { readSoFar } from "../list/ways/progress.ts";

@@ -4,8 +4,8 @@
 //   promote candidates -> pick the most valuable request -> launch it -> ... until nothing is left or the run ends,
 //   then wait for requests in flight.
 import { streamSpec } from "../../catalog/streams.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
 import { isBeyondEnd } from "../list/coverage/list-end.ts";
+import type { ReadRequest } from "../list/coverage/read-types.ts";
 import { hasGoneOn, isActive, liveOf, progressOf, requestsOf, underWayOf } from "../list/state.ts";
 import { totalOf } from "../list/stored-state.ts";
 import { readSoFar } from "../list/ways/progress.ts";

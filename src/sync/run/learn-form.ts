@@ -2,8 +2,8 @@
 // request must name them. The run stores this form in `sync.capabilities`, so that later runs need not try again.
 import { isDeepStrictEqual } from "node:util";
 import type { ApiCall, OkOutcome } from "../../api/outcome.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
+import type { ReadRequest } from "../list/coverage/read-types.ts";
 import type { ListForm } from "../list/form.ts";
 import { progressOf } from "../list/state.ts";
 import { coverageOf, type Progress, readSoFar } from "../list/ways/progress.ts";

@@ -2,7 +2,7 @@
 // which the run requests the same rows again, or fails the list if no form is left. list/form.ts has the order of forms.
 import { causeOf } from "../../api/outcome.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
+import type { ReadRequest } from "../list/coverage/read-types.ts";
 import {
   embedsOf,
   formAfterRefusal,

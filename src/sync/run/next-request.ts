@@ -2,7 +2,7 @@
 // be loaded later. Pure; it sends nothing.
 import type { ApiCall } from "../../api/outcome.ts";
 import type { RequestRecord, Work } from "../../warehouse/record/checkpoint.ts";
-import type { ReadRequest } from "../list/coverage/contract.ts";
+import type { ReadRequest } from "../list/coverage/read-types.ts";
 import { embedsOf, type ListForm } from "../list/form.ts";
 import { type ListState, type Live, liveOf, orderOf, progressOf, workOf } from "../list/state.ts";
 import type { Purpose } from "../plan/budgets.ts";

@@ -1,5 +1,5 @@
-// One line of the audit trail, a JSON object: its members, its text, and how a file's text becomes lines again. An
-// action has two lines with the same id, one when it begins and one when it ends; the last one counts. Pure.
+// Schema of one line of the audit trail, a JSON object, and the parser of its files. An action has two lines with the same id, one when it
+// begins and one when it ends; the last one counts. Pure.
 import { z } from "zod";
 import { jsonOrNull } from "../../core/json.ts";
 

@@ -1,4 +1,4 @@
-// Reads the files of the audit trail, from a position on.
+// Reads new lines from the files of the audit trail, after a position, for load-trail.ts and `duckmirror audit`.
 import type { FileHandle } from "node:fs/promises";
 import { join } from "node:path";
 import { detailOf } from "../../core/errors.ts";

@@ -1,5 +1,5 @@
-// Contents of an export folder: `_manifest.json` has one entry per file. It is replaced last, so every file it names
-// exists.
+// Reads and writes the manifest of an export folder, `_manifest.json`, with one entry per file. It is replaced last, so that every file it
+// names exists.
 
 import { createHash } from "node:crypto";
 import { join, relative, sep } from "node:path";

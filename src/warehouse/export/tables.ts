@@ -1,4 +1,4 @@
-// Tables of an export: selection, partitioning, sort order, and the SELECT of each format. Pure.
+// Describes the tables of an export: selection, partitioning, sort order, and the SELECT of each format. Pure.
 
 import { sqlName } from "../../catalog/dictionary.ts";
 import { LEDGER_TABLES } from "../../catalog/ledger-tables.ts";

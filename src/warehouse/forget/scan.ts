@@ -1,5 +1,5 @@
-// Proof of an erasure: searches every byte of every file for texts that identify the erased people. Databases and
-// Parquet files are compressed, so their cells are searched too. No file may be open for writing meanwhile.
+// Proves an erasure: searches every byte of every file for texts that identify the erased people. Databases and Parquet files are
+// compressed, so that their cells are searched, too. No file may be open for writing meanwhile.
 
 import type { Dirent } from "node:fs";
 import { mkdtemp, rm, stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// Results of the user's checks (setting `checks`): as they are stored, and as a reader of the snapshot finds them.
+// Reads the results of the user's checks (setting `checks`) from a snapshot, and has the schema in which they are stored.
 import { z } from "zod";
 import { sqlText } from "../duckdb/sql-files.ts";
 import type { ReadSql } from "../duckdb/statements.ts";

@@ -1,4 +1,4 @@
-// Bytes of a data directory by part, and how fast its archive grows. Reads names and sizes only: no lock, no content.
+// Measures the bytes of a data directory by part, and how fast its archive grows. Reads names and sizes only: no lock, no content.
 import { type Dirent, lstatSync } from "node:fs";
 import { basename, join } from "node:path";
 import { entriesOfOwn } from "../../core/files/own-files.ts";

@@ -1,5 +1,5 @@
-// The published snapshots that a data directory still holds: state/snapshots/index.json names them, `<n>.duckdb` beside it
-// is the file of each but the present one. A snapshot never changes, and its number is given once.
+// Lists the published snapshots that a data directory still holds: state/snapshots/index.json names them, `<n>.duckdb` beside it is the
+// file of each but the present one. A snapshot never changes, and its number is given once.
 import { dirname, join } from "node:path";
 import { z } from "zod";
 import { readNote } from "../../core/state/shared-file.ts";

@@ -1,4 +1,4 @@
-// Lines of `plan` on the credits: what is left, how long it lasts, what is not known. Pure.
+// Renders the lines of `plan` on credits: what is left, how long it lasts, what is not known. Pure.
 import type { PlanReport } from "../../../../jobs/plan.ts";
 import type { Waiting } from "../../../core/state/unusable-responses.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";

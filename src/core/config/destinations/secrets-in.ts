@@ -1,4 +1,5 @@
-// Finds secrets inside an address or a connection string of a destination, and removes them for messages. PURE.
+// Parts that several kinds of destinations share in the configuration: schemas of their settings, Azure's environment variables, and the
+// search for secrets inside an address or a connection string, which messages must not show. PURE.
 
 import { z } from "zod";
 import { HIDDEN, Secret } from "../../secret.ts";

@@ -1,4 +1,4 @@
-// Schedules of a worker's syncs: parses the setting. PURE.
+// Parses the setting `schedule`: when a worker syncs which streams. PURE.
 import { z } from "zod";
 import { parseDuration } from "../../text/units.ts";
 import { shown } from "../setting-parsers.ts";

@@ -1,4 +1,4 @@
-// Feedback to the service on the result: one button that names its price, and a form that shows what is sent.
+// Form of the explorer that sends feedback on a result to the service: names its price and shows what is sent.
 import { useRef, useState } from "preact/hooks";
 import { counted } from "../format.ts";
 import { useShared } from "../state.ts";

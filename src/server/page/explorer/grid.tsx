@@ -1,5 +1,5 @@
-// A result as a grid: rows of one line, only those in sight are in the page; sorted by a click on a head, filtered by words,
-// and a row unfolds below. Arrow keys choose a row, Enter unfolds it.
+// Shows a result of the explorer as a grid, with only the visible rows in the page: sorted by a click on a head, filtered by words; a row
+// unfolds below. Arrow keys choose a row, Enter unfolds it.
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { cellText, count, counted } from "../format.ts";
 import type { QueryResult } from "../wire.ts";

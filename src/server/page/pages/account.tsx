@@ -1,4 +1,4 @@
-// One account: its score and its course, what happened on one timeline, what changed since the last visit, summary, links out.
+// Page of one account: its score over time, its events and changes since the last visit on one timeline, summary, links.
 import { useEffect, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { Badge, Card, Facts, Inside, Outside, Problem, Time } from "../parts/parts.tsx";

@@ -1,4 +1,4 @@
-// Accounts: a list to search, those with the highest score first; and the companies that the mirror follows.
+// Page of accounts: a list to search, highest score first; and the companies that the mirror follows.
 import { useState } from "preact/hooks";
 import type { FollowedInput } from "../../../../jobs/following.ts";
 import { count, counted } from "../format.ts";

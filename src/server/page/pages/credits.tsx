@@ -1,4 +1,4 @@
-// Credits: what is left and where it leads, what the next sync costs and why, what other content would cost, where they went.
+// Page of credits: what is left, the forecast, what the next sync costs and why, what other content would cost, what was spent on what.
 import { useEffect, useRef, useState } from "preact/hooks";
 import { count, counted } from "../format.ts";
 import { CreditStory, latestReading } from "../parts/credit-story.tsx";

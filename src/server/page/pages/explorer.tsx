@@ -1,4 +1,4 @@
-// Explorer: SQL on the snapshot. One result or one error at a time; a new run ends the one before it.
+// Page of the SQL explorer: editor, saved and past queries, and one result or one error at a time; a new run ends the one before it.
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { SavedQuery } from "../../../warehouse/read/saved-queries.ts";
 import { Downloads } from "../explorer/download.tsx";

@@ -1,5 +1,5 @@
-// Overview: the verdict, what needs attention, credits as one story, the last and the next run, and freshness as one line that
-// unfolds. Before there is a mirror: how to make one.
+// Start page: the verdict on the mirror, problems, credits, the last and the next run, and freshness. Before the first sync: how to make a
+// mirror.
 import { type ComponentChildren, Fragment } from "preact";
 import { count, counted, span } from "../format.ts";
 import { Attention } from "../parts/attention.tsx";

@@ -1,4 +1,4 @@
-// The API of the mirror as its OpenAPI document describes it: every route with its parameters, a form that tries it, and the fields of its
+// Page of the API reference, from the OpenAPI document: every route with its parameters, a form that tries it, and the fields of its
 // records.
 import { useState } from "preact/hooks";
 import { JsonView } from "../explorer/json-view.tsx";

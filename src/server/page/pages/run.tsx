@@ -1,4 +1,4 @@
-// One run: what it was, what it changed, what it cost per list, and its requests, failed ones first.
+// Page of one run: its result, what it changed, what it cost per list, and its requests, failed ones first.
 import { useState } from "preact/hooks";
 import { bytes, count, counted, span } from "../format.ts";
 import { Badge, Card, Facts, Inside, modeText, Problem, RunBadge, Table, Time } from "../parts/parts.tsx";

@@ -1,4 +1,4 @@
-// Runs: those under way, a bar for each of the past, a table; how much of the rate they used; workers and queues.
+// Page of runs: running ones, a bar for each past one, a table; use of the rate limit; workers and queues.
 import { useEffect, useState } from "preact/hooks";
 import type { Fleet as FleetFigures, Pause } from "../../../core/report/fleet.ts";
 import { count, counted, moodOf, span, when } from "../format.ts";

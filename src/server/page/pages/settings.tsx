@@ -1,4 +1,4 @@
-// Settings as they are in force, with where each comes from; destinations; what this page may do.
+// Page of the settings in force, with the origin of each; destinations; what the key of this page may do.
 import type { DeliveryFigures } from "../../../deliver/delivery-results.ts";
 import { count, counted, span } from "../format.ts";
 import { AlertBadge, Badge, Card, Problem, Table, Time } from "../parts/parts.tsx";

@@ -1,4 +1,4 @@
-// One table: rows, age and completeness; its columns with meaning, type and how often they are filled; some rows.
+// Page of one table: rows, age and completeness; its columns with meaning, type and how often they are filled; some rows.
 import { Downloads } from "../explorer/download.tsx";
 import { count, counted } from "../format.ts";
 import { Card, Facts, Inside, Problem, Table, Time } from "../parts/parts.tsx";

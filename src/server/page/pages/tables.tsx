@@ -1,4 +1,4 @@
-// Tables: rows, age and completeness of each; how the rows grew; what did not fit.
+// Page of all tables: rows, age and completeness of each; growth of rows; values that did not fit.
 import { count, counted, span } from "../format.ts";
 import { Card, Problem, Rows, Table, Time } from "../parts/parts.tsx";
 import { type Line, Plot } from "../parts/plot.tsx";

@@ -1,4 +1,4 @@
-// Problems that need attention, the worst first, each with a link to its page.
+// Shows the problems of the mirror that need attention, the worst first, each with a link to its page.
 import type { ComponentChildren } from "preact";
 import type { AlertFigures } from "../../../../jobs/alerts.ts";
 import type { FollowedInput } from "../../../../jobs/following.ts";

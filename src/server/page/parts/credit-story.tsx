@@ -1,5 +1,4 @@
-// Credits as one story: the credits left, the cost of a day, and the forecast until the reset. The verdict uses the
-// same figures.
+// Shows credits on the start page: those left, the cost of a day, and the forecast until the reset. The verdict uses the same figures.
 import { count, counted } from "../format.ts";
 import type { Overview } from "../wire.ts";
 import { Bar, Inside, Time } from "./parts.tsx";

@@ -1,4 +1,4 @@
-// Plots with uPlot, in the page's colours and width, with a description for screen readers. uPlot is loaded for the first of them.
+// Draws plots with uPlot, in the page's colours and width, with a description for screen readers. Loads uPlot for the first of them.
 import { useEffect, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 

@@ -1,5 +1,5 @@
-// Progress of a sync: its share, the time left, its credits, and its lists as they fill. Shows syncs of this server and
-// of other processes on the same data.
+// Shows the progress of a sync: its share, the time left, its credits, and its lists as they fill. Also of syncs of other processes on the
+// same data.
 import { useEffect, useState } from "preact/hooks";
 import { count, counted, span } from "../format.ts";
 import { useAsk, useNow, useShared, useTicks } from "../state.ts";

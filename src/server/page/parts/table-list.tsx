@@ -1,4 +1,4 @@
-// The mirrored tables: rows, age and completeness of each, with words that need no glossary.
+// Shows the list of mirrored tables: rows, age and completeness of each, in words that need no glossary.
 import { count, counted } from "../format.ts";
 import { useNow } from "../state.ts";
 import type { Table as TableFigures } from "../wire.ts";

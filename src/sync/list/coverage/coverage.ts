@@ -2,7 +2,6 @@
 // A page joins the coverage only by proof: it shares a row with the page before it, ids leave no room between the two, or the list has
 // verifiably not changed. If a page does not join, the walk steps back and requests pages that bridge the gap.
 import { z } from "zod";
-import { type PageRead, type Proof, pageReadSchema } from "./contract.ts";
 import {
   confirmsCount,
   emptyFromAfter,
@@ -16,6 +15,7 @@ import {
   totalAfter,
 } from "./list-end.ts";
 import { cannotShare, endOf, type PageSpan, startOf } from "./page-geometry.ts";
+import { type PageRead, type Proof, pageReadSchema } from "./read-types.ts";
 
 // The order of ids in a page. Pure.
 

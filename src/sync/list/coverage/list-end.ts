@@ -1,8 +1,8 @@
 // Decides whether a page is the last one of its list, and whether the service's `totalCount` can be believed. A wrong end would leave
 // rows unread, or request empty pages for ever. Pure. docs/decisions/end-of-a-list.md.
 import { z } from "zod";
-import type { PageRead, ReadRequest } from "./contract.ts";
 import { startOf } from "./page-geometry.ts";
+import type { PageRead, ReadRequest } from "./read-types.ts";
 
 /** Search engines count no further by default: the service may have more rows than it says. */
 const COUNTED_NO_FURTHER = 10_000;

@@ -1,8 +1,9 @@
 // Chooses the pages of a list to request next: those after its coverage, or those that bridge a gap in it. Pure; it sends nothing.
-import type { ReadRequest } from "./contract.ts";
+
 import { type Coverage, touchSuffices } from "./coverage.ts";
 import { isAtCount, isBehindCount } from "./list-end.ts";
 import { cannotShare, endOf, type PageSpan, spanAt, spanFrom, startOf } from "./page-geometry.ts";
+import type { ReadRequest } from "./read-types.ts";
 
 /**
  * Up to `room` pages to request now, given those in flight. The first page is requested alone, because only its

@@ -2,9 +2,9 @@
 // service and mirror must agree. Detects a service that does not sort, and asks for a walk instead. Pure.
 import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { addRead, coverageSchema, emptyCoverage } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/read-types.ts";
 
 export const watermarkSchema = z
   .object({

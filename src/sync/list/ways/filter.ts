@@ -3,9 +3,9 @@
 // because the filter shows neither deletes nor undated records. Pure.
 import { z } from "zod";
 import { counted } from "../../../core/text/units.ts";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { addRead, coverageSchema, emptyCoverage } from "../coverage/coverage.ts";
 import { nextReads } from "../coverage/next-reads.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/read-types.ts";
 
 export const filterSchema = z
   .object({

@@ -1,9 +1,9 @@
 // Way of reading `log`, for an append-only list (the service's request history): from its newest entry to the first known id; the first
 // time to its other end. Never deletes: the mirror keeps entries that the service drops. Pure.
 import { z } from "zod";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { isDescending } from "../coverage/coverage.ts";
 import { provesEnd } from "../coverage/list-end.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/read-types.ts";
 
 export const logSchema = z
   .object({

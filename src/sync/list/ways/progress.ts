@@ -2,9 +2,9 @@
 // step, and converts the progress to a stored cursor and back. A stored cursor is validated, because another version of the program may
 // have written it. Pure.
 import { z } from "zod";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/contract.ts";
 import { type Coverage, reopenedCoverage, resumedCoverage } from "../coverage/coverage.ts";
 import type { ReadSoFar } from "../coverage/list-end.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../coverage/read-types.ts";
 import { acceptWatermark, nextWatermark, startWatermark, watermarkSchema } from "./changes.ts";
 import { acceptFilter, filterSchema, nextFilter, startFilter } from "./filter.ts";
 import { acceptLog, type LogState, logSchema, nextLog } from "./log.ts";

@@ -1,6 +1,8 @@
 // Ways of reading `walk` (every page of a list, so that no row is skipped unnoticed) and `known` (until a page holds nothing new). Decides
 // whether a walk adds up; only such a walk may delete (invariant I3). Pure. docs/decisions/paging.md.
 import { z } from "zod";
+import { addRead, type Coverage, coverageSchema, emptyCoverage, isDescending } from "../coverage/coverage.ts";
+import { nextReads } from "../coverage/next-reads.ts";
 import {
   type MirrorFacts,
   type PageRead,
@@ -8,9 +10,7 @@ import {
   proofSchema,
   type ReadRequest,
   type Step,
-} from "../coverage/contract.ts";
-import { addRead, type Coverage, coverageSchema, emptyCoverage, isDescending } from "../coverage/coverage.ts";
-import { nextReads } from "../coverage/next-reads.ts";
+} from "../coverage/read-types.ts";
 
 /** Passes over a list whose pages do not join. */
 const MAX_PASSES = 2;

@@ -9,7 +9,7 @@ import {
   type TierAccess,
   type TierEvidence,
 } from "../../../core/state/tier.ts";
-import type { PageRead } from "../../list/coverage/contract.ts";
+import type { PageRead } from "../../list/coverage/read-types.ts";
 import { readingOf } from "../../list/state.ts";
 import { stateKey } from "../../plan/candidate.ts";
 import { storeTier } from "../../plan/capabilities.ts";

@@ -1,4 +1,4 @@
-// Backups: a folder with a proven copy of the snapshot and the small files of state/ that no sync can get back.
+// Writes and reads backups: a folder with a verified copy of the snapshot and the small files of state/ that no sync can get back.
 
 import { createHmac, timingSafeEqual } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -1,5 +1,5 @@
-// The baseline: a proven copy of a snapshot from which `replay` starts. Older content of the archive may be removed,
-// because the copy has every row and version that came of it (docs/decisions/baseline-and-backup.md).
+// Makes and reads the baseline: a verified copy of a snapshot from which `replay` starts, so that older content of the archive may be
+// removed (docs/decisions/baseline-and-backup.md).
 
 import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";

@@ -1,4 +1,5 @@
-// Retention of history, of the ledger, and of old files in state/. History: removes versions of history that are older than configured, and their changes from the feed.
+// Removes what is older than the configured retention: versions of history and their changes in the feed, ledger rows, and old files in
+// state/.
 
 import { lstat, rm } from "node:fs/promises";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// A change of the feed, as every reader gets it: docs/CHANGES.md describes it.
+// `Change`: one change of the feed, in the form in which every reader gets it (docs/CHANGES.md).
 import { isTableName, TABLE_NAMES, type TableName } from "../../../catalog/tables.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
 import { isJsonObject, type JsonObject, type JsonValue, jsonText } from "../../../core/json.ts";

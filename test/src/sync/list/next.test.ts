@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { PageRead, ReadRequest } from "../../../../src/sync/list/coverage/contract.ts";
+import type { PageRead, ReadRequest } from "../../../../src/sync/list/coverage/read-types.ts";
 import { isBelieved } from "../../../../src/sync/list/decide.ts";
 import type { Effect, Facts, ListEvent } from "../../../../src/sync/list/events.ts";
 import { initialForm } from "../../../../src/sync/list/form.ts";

@@ -2,8 +2,8 @@
 // count, watermark and verdict when it ends.
 import { describe, expect, test } from "vitest";
 import { type StreamName, streamSpec } from "../../../../src/catalog/streams.ts";
-import type { PageRead } from "../../../../src/sync/list/coverage/contract.ts";
 import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
+import type { PageRead } from "../../../../src/sync/list/coverage/read-types.ts";
 import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
 import {

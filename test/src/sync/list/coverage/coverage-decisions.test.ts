@@ -1,6 +1,5 @@
 // What coverage decides about one page, one rule at a time: whether it joins, what it adds, and when reading ends.
 import { describe, expect, test } from "vitest";
-import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
 import {
   addRead,
   type Coverage,
@@ -8,6 +7,7 @@ import {
   reopenedCoverage,
   resumedCoverage,
 } from "../../../../../src/sync/list/coverage/coverage.ts";
+import type { PageRead } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { descending } from "../ways/readings.ts";
 import { numbered, page, twenty } from "./covered.ts";
 

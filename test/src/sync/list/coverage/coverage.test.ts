@@ -1,6 +1,5 @@
 // Coverage: pages that come back in any order are joined by proof, and nothing is asked for twice.
 import { expect, test } from "vitest";
-import type { PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import {
   addRead,
   type Coverage,
@@ -10,6 +9,7 @@ import {
 } from "../../../../../src/sync/list/coverage/coverage.ts";
 import { nextReads } from "../../../../../src/sync/list/coverage/next-reads.ts";
 import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import type { PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { descending } from "../ways/readings.ts";
 import { numbered, page, twenty } from "./covered.ts";
 

@@ -1,6 +1,7 @@
 // Builders for coverage: pages of a list of 40 rows with falling ids, ten to a page, and its first two pages joined.
-import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
+
 import { addRead, type Coverage, emptyCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
+import type { PageRead } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { descending, page as pageOfFive } from "../ways/readings.ts";
 
 export const page = (more: Partial<PageRead> & { readonly ids: readonly string[] }): PageRead =>

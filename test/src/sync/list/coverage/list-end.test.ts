@@ -1,6 +1,5 @@
 // What proves that no row follows a page: a count, an empty or a short page, and what is wrong with each of them.
 import { describe, expect, test } from "vitest";
-import type { PageRead } from "../../../../../src/sync/list/coverage/contract.ts";
 import { addRead, emptyCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import {
   confirmsCount,
@@ -17,6 +16,7 @@ import {
   totalAfter,
 } from "../../../../../src/sync/list/coverage/list-end.ts";
 import { startOf } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import type { PageRead } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { aRead, descending } from "../ways/readings.ts";
 
 describe("whether a page proves the end, where the service granted pages of so many rows", () => {

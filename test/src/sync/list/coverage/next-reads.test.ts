@@ -1,8 +1,8 @@
 // Which pages of a list are requested next.
 import { expect, test } from "vitest";
-import type { ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import { emptyCoverage } from "../../../../../src/sync/list/coverage/coverage.ts";
 import { nextReads } from "../../../../../src/sync/list/coverage/next-reads.ts";
+import type { ReadRequest } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { numbered, twenty } from "./covered.ts";
 
 const cover = (number: number, perPage = 10): ReadRequest => ({ page: number, perPage, role: "cover" });

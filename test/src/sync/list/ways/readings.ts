@@ -1,5 +1,5 @@
 // Builders for the decisions of a strategy: a page that was read, what the mirror holds, a request.
-import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { MirrorFacts, PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { type Cursor, type Progress, resumedCursor, storedCursor } from "../../../../../src/sync/list/ways/progress.ts";
 
 export const NOTHING_NEW = { inserted: 0, updated: 0, unchanged: 5 };

@@ -2,7 +2,7 @@
 // following the decision leaves no change behind that the list shows.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { MirrorFacts, PageRead, ReadRequest, Step } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { MirrorFacts, PageRead, ReadRequest, Step } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { startWatermark } from "../../../../../src/sync/list/ways/changes.ts";
 import { startFilter } from "../../../../../src/sync/list/ways/filter.ts";
 import { acceptRead, nextStep, type Progress } from "../../../../../src/sync/list/ways/progress.ts";

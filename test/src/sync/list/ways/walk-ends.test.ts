@@ -2,7 +2,7 @@
 // a list stays as it is, every row is read. Shows P2.
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
+import type { PageRead, ReadRequest } from "../../../../../src/sync/list/coverage/read-types.ts";
 import {
   acceptWalk,
   nextWalk,

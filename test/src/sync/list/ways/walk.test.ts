@@ -1,8 +1,8 @@
 // Strategies walk and known: what any reading of a moving list must show, then each decision by itself.
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { PageRead, Proof, ReadRequest } from "../../../../../src/sync/list/coverage/contract.ts";
 import { overlappingPages } from "../../../../../src/sync/list/coverage/page-geometry.ts";
+import type { PageRead, Proof, ReadRequest } from "../../../../../src/sync/list/coverage/read-types.ts";
 import { acceptRead, nextStep } from "../../../../../src/sync/list/ways/progress.ts";
 import {
   acceptWalk,

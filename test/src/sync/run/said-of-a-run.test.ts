@@ -11,7 +11,7 @@ import { endOfWork, untilReset } from "../../../../src/sync/run/finish-run.ts";
 import { buildNextRequest } from "../../../../src/sync/run/next-request.ts";
 import { contentOfAll } from "../../../../src/sync/run/read-list.ts";
 import { guardDeletes } from "../../../../src/sync/run/reconcile/delete-missing-rows.ts";
-import { unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
+import { completenessOf, missingParents, unconfirmedIn } from "../../../../src/sync/run/state/completeness.ts";
 import { failureText } from "../../../../src/sync/run/state/list-ends.ts";
 import { RunStats } from "../../../../src/sync/run/state/run-stats.ts";
 import type { RequestRecord } from "../../../../src/warehouse/record/checkpoint.ts";
@@ -67,6 +67,20 @@ describe("rows that a walk leaves unconfirmed", () => {
       expect(unconfirmedIn({ rows, unmet, counted, unread })).toEqual(open === null ? null : { rows: open, because });
     },
   );
+});
+
+test("a stream whose lists are proven is not complete if the run failed in it", () => {
+  const proven = new Map([["accounts", { complete: true, unconfirmed: 0, scopes: 1 }]]);
+  const verdict = completenessOf(proven, "accounts", { failed: "X: y", left: false });
+  expect(verdict).toMatchObject({ complete: false, reason: "X: y" });
+});
+
+test("a stream below companies misses none if it has read something, now or before", () => {
+  const missing = (requests: number, scopes: number) => {
+    const proven = new Map([["filings", { complete: false, unconfirmed: 0, scopes }]]);
+    return missingParents(streamSpec("filings"), { proven, requests })?.code;
+  };
+  expect([missing(0, 0), missing(1, 0), missing(0, 1)]).toEqual(["PARENTS_MISSING", undefined, undefined]);
 });
 
 test("a complete walk gives every row the content that it asked for and got; another read takes from what it did not ask", () => {

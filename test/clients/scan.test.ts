@@ -3,8 +3,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, inject, test } from "vitest";
-import { z } from "zod";
-import { startBuilt } from "../acceptance/built-cli.ts";
+import { startServing } from "../acceptance/built-cli.ts";
 import { tempFolder } from "../acceptance/temp-folder.ts";
 import { run } from "./programs.ts";
 
@@ -26,10 +25,9 @@ test("every check of schemathesis passes", async () => {
   const keyFile = join(folder, "key");
   writeFileSync(keyFile, KEY, { mode: 0o600 });
   const env = { DUCKMIRROR_SERVER_KEY_FILE: keyFile };
-  const server = startBuilt(["serve", "--json", "--data-dir", inject("mirror"), "--listen", "127.0.0.1:0"], env);
-  await expect.poll(server.out, { timeout: 60_000 }).toContain("\n");
-  const { url } = z.object({ url: z.string() }).parse(JSON.parse(server.out()));
-  const argv = ["run", `${url}/openapi.json`, "--checks", "all", "--exclude-checks", NOT_HERE.join(",")];
+  const argvOfServer = ["serve", "--json", "--data-dir", inject("mirror"), "--listen", "127.0.0.1:0"];
+  const server = await startServing(argvOfServer, env);
+  const argv = ["run", `${server.url}/openapi.json`, "--checks", "all", "--exclude-checks", NOT_HERE.join(",")];
   const drawing = ["--seed", "1", "--max-examples", "25", "--generation-database", "none", "--workers", "1"];
   const scan = await run(inject("scanner"), [...argv, ...drawing, "--header", `Authorization: Bearer ${KEY}`], {
     cwd: folder,

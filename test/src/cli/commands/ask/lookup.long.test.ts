@@ -7,7 +7,6 @@ import { startSandbox } from "../../../../../src/sandbox/sandbox.ts";
 import { keyedForgotten, writeForgotten } from "../../../../../src/warehouse/archive/forgotten-list.ts";
 import { callsDir } from "../../../../../src/warehouse/journal/journal.ts";
 import { runQuery } from "../../../../../src/warehouse/read/query.ts";
-import { afterTest } from "../../../../support/after-test.ts";
 import { aPlaceFor, cli } from "../../../../support/cli.ts";
 import { forFile } from "../../../../support/for-file.ts";
 import { aWarehouse } from "../../../warehouse/builders.ts";
@@ -231,24 +230,10 @@ describe("where the mirror cannot be written", () => {
   });
 });
 
-describe("within the credits", () => {
-  test("no credit allowed: exit code 4, and nothing is sent", async () => {
-    const { lookup } = aMirror();
-    const run = await lookup("company", "acme.com", "--max-credits", "0");
-    expect([run.code, run.err.split(":")[0] === "", paths]).toEqual([4, false, []]);
-    expect(run.err + run.out).toContain("BUDGET_SPENT");
-  });
-
-  test("no credit left by the last report: exit code 4, and nothing is sent", async () => {
-    const poor = await startSandbox({ seed: 9, accounts: 2, plan: "enterprise", credits: 3, threads: 1 });
-    afterTest(poor.close);
-    const { run, lookup } = aMirror({ DUCKMIRROR_BASE_URL: poor.url, DUCKMIRROR_TOKEN: poor.token });
-    expect((await run("sync", "accounts", "signals")).code).toBe(0);
-    const before = poor.stats().requests;
-    const ended = await lookup("company", "nobody.example");
-    expect([ended.code, poor.stats().requests]).toEqual([4, before]);
-    expect(ended.err + ended.out).toContain("QUOTA_SPENT");
-  });
+test("no credit allowed: exit code 4, and nothing is sent", async () => {
+  const { lookup } = aMirror();
+  const { code, out, err } = await lookup("company", "acme.com", "--max-credits", "0");
+  expect([code, err + out, paths]).toEqual([4, expect.stringContaining("BUDGET_SPENT"), []]);
 });
 
 test("for people: the record, its source and its cost", async () => {

@@ -1,5 +1,5 @@
-// Job export: brings an export folder up to date with the published snapshot. Spends no credit and takes no writer's
-// lock.
+// Job export: brings an export folder up to date with the published snapshot (`exportJob`), or every configured one, for which a mirror with a
+// home first fetches its newest snapshot (`exportAll`). Spends no credit, and does not take the lock of the working file.
 import { systemClock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { exportDir, snapshotPath } from "../src/core/data-dir.ts";

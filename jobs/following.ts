@@ -8,9 +8,9 @@ import type { Config } from "../src/core/config/config.ts";
 import { snapshotPath } from "../src/core/data-dir.ts";
 import { DuckmirrorError, isCode } from "../src/core/errors.ts";
 import {
-  dropErased,
   follow,
   inputProblem,
+  noteErased,
   readFollowing,
   unfollow,
   withFollowing,
@@ -140,7 +140,7 @@ export const eraseAsked = async (config: Config, warehouse: Warehouse, clock: Cl
   const { companies: followed } = await withFollowing(config);
   const now = clock.now();
   const deleted = await eraseUnfollowed(warehouse, { erase, followed }, { runId: newRunId(now, () => 0), now });
-  await dropErased(config.dataDir, erase);
+  await noteErased(config.dataDir, erase);
   return deleted;
 };
 

@@ -1,5 +1,5 @@
-// Validates what a caller wants of a sync: all that is due, certain lists anew (`--reset`), or rows dated after a day (`--since`). For
-// `sync` and for requests to a worker. Pure.
+// Validates what a caller wants of a sync: all that is due, certain lists anew (`--reset`), or rows dated after a day (`--since`).
+// `checkedExtent` also checks the names that a user or a request to a worker gives; `extentOf` takes those of a sync that goes on. Pure.
 import { isStreamName, STREAM_NAMES, type StreamName } from "../src/catalog/streams.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";
@@ -70,7 +70,7 @@ export const extentOf = (config: Pick<Config, "streams">, asked: RequestedExtent
 };
 
 /** The extent that a caller asks for: its streams exist, and its lists name theirs. Throws as `extentOf`. */
-export const callersExtent = (config: Pick<Config, "streams">, asked: RequestedExtent): Extent => {
+export const checkedExtent = (config: Pick<Config, "streams">, asked: RequestedExtent): Extent => {
   const { streams = [], reset = [] } = asked;
   const unknown = streams.find((name) => !isStreamName(name));
   if (unknown !== undefined)

@@ -1,6 +1,7 @@
-// Runs one alert rule once: events since its position become messages, kept together with the position; then messages are sent
-// in order until none waits, or the first one must wait for its next attempt. So events of one key arrive in order, and a kill
-// at any moment loses none and makes none up; a message whose answer was lost is sent again under its id.
+// Runs one alert rule once: events since its position become messages, kept together with the position; then messages are sent, signed and in
+// the form of their receiver, in order until none waits, or the first one must wait for its next attempt. So events of one key arrive in
+// order, and a kill at any moment loses none and makes none up; a message whose answer was lost is sent again under its id. A message that is
+// refused for long is given up (dead letter), and a rule without a receiver for long is switched off.
 import { join } from "node:path";
 import type { AlertSettings } from "../core/config/alerts/alert-settings.ts";
 import type { UserSqlSetting } from "../core/config/settings.ts";

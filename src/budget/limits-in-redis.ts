@@ -1,5 +1,5 @@
-// Opens the rate limiter and the credit ledger that the processes of an organization share in Redis: keys, lifetimes, and the stored form
-// of the ledger.
+// The rate limiter and the credit ledger that the processes of an organization share in Redis, over an open connection: keys, lifetimes, and
+// the stored form of the ledger.
 import { z } from "zod";
 import type { Clock } from "../core/clock.ts";
 import { openSharedLedger, type SharedLedger } from "./credits/leases.ts";

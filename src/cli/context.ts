@@ -1,4 +1,5 @@
-// Context of a running command: configuration, log, progress and output. Loads large modules on first use.
+// Context of a running command: configuration, log, traces, progress and output; says how old a copy is from which a command reads. Loads
+// large modules on first use.
 import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { ExactNumber } from "../core/json.ts";

@@ -3,7 +3,7 @@ import { CommanderError } from "commander";
 import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { errorAddress } from "../core/program-files.ts";
 import type { Scrubber } from "../core/secret.ts";
-import { visible } from "../core/text/escaped-forms.ts";
+import { visible } from "../core/text/shown-text.ts";
 import type { CliDeps } from "./command.ts";
 import type { Terminal } from "./terminal/terminal.ts";
 

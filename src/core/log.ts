@@ -3,7 +3,7 @@ import pc from "picocolors";
 import { type Logger, pino } from "pino";
 import { z } from "zod";
 import type { Scrubber } from "./secret.ts";
-import { visible } from "./text/escaped-forms.ts";
+import { visible } from "./text/shown-text.ts";
 
 export type { Logger } from "pino";
 

@@ -1,4 +1,4 @@
-// Resolves the options of a sandbox: defaults, and text of the command line for some of them.
+// Options of a sandbox: defaults and limits of each value. The command line's text of latencies is parsed here, too.
 import { type Clock, systemClock } from "../core/clock.ts";
 import { DuckmirrorError } from "../core/errors.ts";
 import { PLANS, type PlanName } from "./limits/credits.ts";

@@ -1,6 +1,6 @@
 // What a caller wants to have read.
 import { expect, test } from "vitest";
-import { callersExtent, extentOf, type RequestedExtent } from "../../jobs/requested-extent.ts";
+import { checkedExtent, extentOf, type RequestedExtent } from "../../jobs/requested-extent.ts";
 
 const asked = (more: Partial<RequestedExtent>): RequestedExtent => ({ streams: [], full: false, ...more });
 const extent = (more: Partial<RequestedExtent>, streams: readonly string[] | null = null) =>
@@ -47,7 +47,7 @@ test.each<[string, Partial<RequestedExtent>, string]>([
 
 test("a caller names no stream beside lists, whose streams they are; a run that goes on does", () => {
   const both = asked({ reset: ["signals"], streams: ["signals"] });
-  expect(() => callersExtent({ streams: null }, both)).toThrow("--reset already names its streams");
-  expect(callersExtent({ streams: null }, asked({ reset: ["signals"] })).streams).toEqual(["signals"]);
+  expect(() => checkedExtent({ streams: null }, both)).toThrow("--reset already names its streams");
+  expect(checkedExtent({ streams: null }, asked({ reset: ["signals"] })).streams).toEqual(["signals"]);
   expect(extentOf({ streams: null }, both).streams).toEqual(["signals"]);
 });

@@ -1,5 +1,6 @@
-// The rate that is assumed while neither the user nor the service names one: after a refusal a slower published plan, and the
-// earlier one again if its requests do not explain the refusal. Pure.
+// The rate that is assumed while neither the user nor the service names one. After a refusal: the published plan that fits the requests which
+// were sent and answered in the last minute, else the next slower one. A minute later without a refusal: the earlier one again, if requests at
+// that rate did not explain the refusal. Pure.
 import { PLAN_RATES } from "../../core/config/setting-parsers.ts";
 
 // Published plans (API.md, "Limits") as steps: the start of an unknown rate, and the next rate after one that was too
@@ -25,7 +26,7 @@ const CLOSE = 0.1;
  * service allows, and `sent` is the least that it allows: unless it is a plan's rate, the slowest rate above it is
  * tried.
  */
-export const planWithin = (perMinute: number, sent: number, began = false): number => {
+export const planAfterRefusal = (perMinute: number, sent: number, began = false): number => {
   const within = FASTEST_FIRST.find((rate) => rate < perMinute && rate <= sent);
   if (within === undefined) return slowerPlan(perMinute);
   if (!began || sent <= within * (1 + CLOSE)) return within;
@@ -71,7 +72,7 @@ export const assumeSlower = (
   // A rate that is refused again after it was tried again is too fast.
   const isTried = assumed === retried && !isCalm;
   const from = isUnexplained(assumed, sent, began) && !isTried ? assumed : null;
-  return { assumed: planWithin(assumed, sent, began), steppedAt: now, loweredFrom: loweredFrom ?? from };
+  return { assumed: planAfterRefusal(assumed, sent, began), steppedAt: now, loweredFrom: loweredFrom ?? from };
 };
 
 /**

@@ -4,7 +4,7 @@
 import type { RateInfo } from "../../api/outcome.ts";
 import { assumeFaster } from "./assumed-rate.ts";
 import type { LimiterState } from "./limiter-state.ts";
-import { answeredSince, countsOf, type LimitsInForce, limitsAt, type Rate, roomAt } from "./windows.ts";
+import { answeredSince, countsOf, earliestRoom, type LimitsInForce, limitsAt, type Rate } from "./windows.ts";
 
 // Reads the limits that an answer's headers announce, and how many requests the service's own count leaves. Pure.
 
@@ -182,7 +182,7 @@ export const nextSlot = (
     bucketAt(state, force, awaited, pacing),
     flightAt(state, force, { flying, awaited, isExploring }),
   );
-  for (const rate of force.rates) at = Math.max(at, roomAt(state.counts, rate, flying, earlyMs));
+  for (const rate of force.rates) at = Math.max(at, earliestRoom(state.counts, rate, flying, earlyMs));
   // What the windows allow is enough, but for a burst that may be too large.
   const isUsedUp = left !== null && left.remaining <= flying && (left.isLess || isExploring);
   return isUsedUp ? Math.max(at, leftAt(state, left, force.speed, awaited, now)) : at;

@@ -1,6 +1,6 @@
-// Rate-limit windows of the limiter: counts the requests of each limit in force, so that no window, wherever it starts, holds more than its
-// limit. A request counts from its response, the latest moment at which the service may have counted it; until then it is in flight and
-// counts in every window. Pure.
+// Rate-limit windows of the limiter: which limits are in force, and the earliest moment at which one more request keeps every window, wherever
+// it starts, within its limit. A request counts from its response, the latest moment at which the service may have counted it; until then it
+// is in flight and counts in every window. Drops implausible figures, and shifts its times when the clock was set back. Pure.
 import { z } from "zod";
 import { type Learned, type LimiterState, limiterSchema, startLimiter } from "./limiter-state.ts";
 
@@ -182,7 +182,7 @@ export const answeredSince = (counts: readonly Counted[], windowMs: number, sinc
  * Earliest time at which a window has room for one more, ms since the epoch; -Infinity: now; Infinity: only an answer to a
  * request in flight makes room. `earlyMs`: a request needs at least this long to be answered.
  */
-export const roomAt = (
+export const earliestRoom = (
   counts: readonly Counted[],
   { limit, windowMs }: Rate,
   flying: number,

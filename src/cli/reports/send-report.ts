@@ -1,5 +1,5 @@
-// `sync --report KIND[=FILE|URL]`: reports the result of a sync to the orchestrator that started it (Dagster, Airflow, GitHub Actions,
-// OpenLineage). A report that cannot be sent is a warning only.
+// `sync --report KIND[=FILE|URL]`: runs a sync and reports its start, result or failure to the orchestrator that started it (Dagster, Airflow,
+// GitHub Actions, OpenLineage). A report that cannot be sent is a warning; one without a place to go is refused before the sync.
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import { inflateSync } from "node:zlib";

@@ -2,7 +2,7 @@
 // cli-table3 took 0.4 ms a row, and no table of more than 120,000 rows.
 import { stripVTControlCharacters } from "node:util";
 import { eastAsianWidth } from "get-east-asian-width";
-import { visible } from "../../core/text/escaped-forms.ts";
+import { visible } from "../../core/text/shown-text.ts";
 import { formatCount } from "../../core/text/units.ts";
 
 export interface TableColumn {

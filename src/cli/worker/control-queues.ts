@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { Config } from "../../core/config/config.ts";
 import { EXIT } from "../../core/errors.ts";
 import type { Fleet, Pause } from "../../core/report/fleet.ts";
-import { visible } from "../../core/text/escaped-forms.ts";
+import { visible } from "../../core/text/shown-text.ts";
 import { formatDuration } from "../../core/text/units.ts";
 import { isoTime } from "../../core/time.ts";
 import type { AuditedAction, Result } from "../../warehouse/audit/trail.ts";

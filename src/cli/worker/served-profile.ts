@@ -1,4 +1,5 @@
-// Prepares the profiles of `serve` and `worker`: tests which can sync, and converts each configured profile to what the server needs.
+// Profiles for the server: `servedProfile` gives `serve` and `worker` what the page and the API may do with each (plan, follow, feedback).
+// For `worker` also, checks without a request which profiles can sync, and the next sync by schedule.
 import { alertFigures } from "../../../jobs/alerts.ts";
 import { checkProfileJob } from "../../../jobs/check.ts";
 import { feedbackJob } from "../../../jobs/feedback.ts";

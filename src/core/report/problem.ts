@@ -3,7 +3,7 @@
 import { basename, isAbsolute } from "node:path";
 import { z } from "zod";
 import { DuckmirrorError, detailOf, type ErrorCode, withHint } from "../errors.ts";
-import { withoutPaths } from "../text/escaped-forms.ts";
+import { withoutPaths } from "../text/shown-text.ts";
 import { counted } from "../text/units.ts";
 import type { SyncReport } from "./sync-report.ts";
 

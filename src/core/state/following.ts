@@ -1,5 +1,6 @@
-// State file with the companies that `duckmirror follow` added, beside those of the configuration (API.md, "Endpoints": by-input). It is no
-// table, so that following works also while a sync holds the mirror.
+// State file of `duckmirror follow` and `unfollow`: companies that are followed beside those of the configuration (API.md, "Endpoints":
+// by-input), and those that are followed no more and whose rows the next sync erases. It is no table, so that following works also while a
+// sync holds the mirror.
 import { join } from "node:path";
 import { z } from "zod";
 import type { Config } from "../config/config.ts";
@@ -78,7 +79,7 @@ export const unfollow = async (
 };
 
 /** The rows of these inputs are erased. */
-export const dropErased = async (dataDir: string, inputs: readonly string[]): Promise<void> => {
+export const noteErased = async (dataDir: string, inputs: readonly string[]): Promise<void> => {
   await changeShared(fileOf(dataDir), (file) => ({
     ...file,
     erase: file.erase.filter((input) => !inputs.includes(input)),

@@ -3,30 +3,6 @@
 // Writers differ in what they escape: `@` or `%40`, `%2F` or `%2f`, a space as `%20` or `+`, `/` or `\/`. ASCII letters and digits are the
 // same in every form. The sources of patterns are valid in JavaScript (also with the flag `u`) and in RE2.
 
-// Makes control characters visible, because external text must not control a terminal. Line ends and tabs stay; a
-// carriage return that ends no line would let a text overwrite the text before it.
-
-/** JSON whose texts and names went through `change`. */
-export const withTexts = (value: unknown, change: (text: string) => string): unknown => {
-  if (typeof value === "string") return change(value);
-  if (Array.isArray(value)) return value.map((item: unknown) => withTexts(item, change));
-  if (typeof value !== "object" || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([name, item]) => [change(name), withTexts(item, change)]));
-};
-
-/** The text with every other control character in the form `\u001b`. */
-export const visible = (text: string): string =>
-  text.replace(/(?![\t\n]|\r\n)\p{Cc}/gu, (control) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`);
-
-/** How a path of this machine begins; a route of the service and a comment in SQL do not. */
-const ROOT = String.raw`(?:file:\/\/)?(?:\/(?!v1\/|[*/])|[A-Za-z]:[\\/])`;
-const QUOTED_PATH = new RegExp(String.raw`(["'\x60])${ROOT}(?:(?!\1)[^\n])*[\\/]((?:(?!\1)[^\n\\/])+)\1`, "g");
-const STOP = String.raw`\s"'\x60,;:()<>|`;
-const PLAIN_PATH = new RegExp(String.raw`(?<![\w.:/~%}\\-])${ROOT}[^${STOP}]*[\\/]([^${STOP}\\/]+)`, "g");
-
-/** The text with every path of this machine cut to its last part: `…/warehouse.duckdb`. */
-export const withoutPaths = (text: string): string => text.replace(QUOTED_PATH, "$1…/$2$1").replace(PLAIN_PATH, "…/$1");
-
 const escapedForRegex = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 /** Hexadecimal digits in upper or lower case. */

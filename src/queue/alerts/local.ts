@@ -1,5 +1,5 @@
-// Runs an alert rule of a worker (`passOf`, with Redis and without); and decides without Redis when: after each publish, when a message is
-// due again, and once a minute. A receiver that is away blocks no other rule.
+// Runs one pass of an alert rule (`passOf`, with Redis and without), and keeps the rules of a worker without Redis: when a message is due
+// again. Who triggers passes after a publish and every minute is the worker. A receiver that is away blocks no other rule.
 import { alertsJob } from "../../../jobs/alerts.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Config } from "../../core/config/config.ts";

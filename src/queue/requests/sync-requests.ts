@@ -1,7 +1,7 @@
 // Requests for a sync (from `trigger`, the API or an assistant), with Redis and without: what a request may ask for, whether it may join
 // a sync that waits already, its idempotency key, and the states and errors that its caller reads. PURE.
 import { createHash } from "node:crypto";
-import { callersExtent } from "../../../jobs/requested-extent.ts";
+import { checkedExtent } from "../../../jobs/requested-extent.ts";
 import { STREAM_NAMES } from "../../catalog/streams.ts";
 import type { Config } from "../../core/config/config.ts";
 import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
@@ -103,7 +103,7 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
 
 /** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
 export const payloadOf = (ask: SyncRequest, config: Config, now: number, random: () => number): SyncPayload => {
-  const extent = callersExtent(config, ask);
+  const extent = checkedExtent(config, ask);
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
   return {

@@ -1,5 +1,6 @@
 // Serves the published snapshots as files, which DuckDB can attach by address and read block by block (docs/REMOTE.md): GET and HEAD
-// /warehouse.duckdb, /snapshots and /snapshots/{n}/warehouse.duckdb.
+// /warehouse.duckdb (`?at=` chooses a kept one) and /snapshots/{n}/warehouse.duckdb, within a limit of bytes a minute; and their list,
+// /snapshots, as JSON.
 import type { FileHandle } from "node:fs/promises";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { z } from "zod";

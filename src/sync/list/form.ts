@@ -1,6 +1,6 @@
-// List form: page size, order, filters and embedded records with which a list route accepts requests. Chooses the first form and the one to
-// try after a refusal, which costs nothing; the run stores the accepted form in sync.capabilities. Pure. Source: API.md, which shows no
-// maximum perPage.
+// List form: page size, order, filters and embedded records with which a list route accepts requests, and what its answers showed of the route
+// (fields that it returns or lacks, page sizes that failed, a window of its search). Chooses the first form and the one to try after a
+// refusal, which costs nothing; the run stores the accepted form in sync.capabilities. Pure. Source: API.md, which shows no maximum perPage.
 import { z } from "zod";
 import type { EmbedSpec, StreamSpec } from "../../catalog/streams.ts";
 import type { Proof } from "./coverage/read-types.ts";

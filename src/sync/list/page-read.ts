@@ -51,7 +51,7 @@ export const pageReadOf = (
 };
 
 /** The page that a service refused, probably because no row is there. */
-export const refusedPage = (request: ReadRequest): PageRead => ({
+export const pageBeyondEnd = (request: ReadRequest): PageRead => ({
   ...request,
   ids: [],
   rows: 0,

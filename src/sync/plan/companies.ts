@@ -33,8 +33,8 @@ const SUSPECT_RETRY_MS = 7 * 86_400_000;
 const followedCompanies = ({ view, options }: Context): ReadonlyMap<string, AccountFact | undefined> => {
   const followed = new Map<string, AccountFact | undefined>();
   const inputs = new Set(options.companies);
-  const byWorth = [...view.accounts].sort((a, b) => accountWorth(b) - accountWorth(a));
-  for (const account of byWorth) {
+  const streamsByWorth = [...view.accounts].sort((a, b) => accountWorth(b) - accountWorth(a));
+  for (const account of streamsByWorth) {
     if (account.companyId !== null && !followed.has(account.companyId)) followed.set(account.companyId, account);
   }
   for (const { input, companyId } of view.inputs) {

@@ -58,5 +58,5 @@ export const contentWorth = (account: AccountFact | undefined): number => CONTEN
 export const FORBIDDEN_WORTH = 0;
 
 /** Streams, the most valuable first. */
-export const byWorth = (streams: readonly StreamName[]): readonly StreamName[] =>
+export const streamsByWorth = (streams: readonly StreamName[]): readonly StreamName[] =>
   [...streams].sort((a, b) => streamSpec(b).worth - streamSpec(a).worth);

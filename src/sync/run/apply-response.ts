@@ -11,7 +11,7 @@ import type { LoadCounts, ScopeState, TableLoad } from "../../warehouse/record/c
 import { frozenMisfit, lossesOf } from "../../warehouse/record/normalize-record.ts";
 import { startOf } from "../list/coverage/page-geometry.ts";
 import type { PageRead, ReadRequest } from "../list/coverage/read-types.ts";
-import { pageReadOf, refusedPage } from "../list/page-read.ts";
+import { pageBeyondEnd, pageReadOf } from "../list/page-read.ts";
 import { isExcerpt, type Live, liveOf, readingOf } from "../list/state.ts";
 import { finishedState, rejected, walkingState } from "../list/stored-state.ts";
 import { stateKey } from "../plan/candidate.ts";
@@ -202,7 +202,7 @@ export const applyPage = async (run: ResponseParts, sent: SentPage, result: Answ
  * list stays unconfirmed, because the service may limit the page number, or the company may just have gone.
  */
 export const applyRefusedEnd = async (run: ResponseParts, { list, read, requests }: SentPage): Promise<void> => {
-  list.transition({ kind: "page", read: refusedPage(read), receivedAt: run.deps.clock.now() });
+  list.transition({ kind: "page", read: pageBeyondEnd(read), receivedAt: run.deps.clock.now() });
   list.transition({ kind: "loaded", counts: null, repeated: false });
   await run.committer.commit({ loads: [], requests, states: statesOf(run, list), bytes: 0 });
   await run.reader.goOn(list);

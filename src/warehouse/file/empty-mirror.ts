@@ -1,5 +1,5 @@
-// Data directories without a mirror: detects those that never had one and those whose mirror has vanished, and lets a plan read an empty
-// mirror in memory.
+// Data directories without a mirror. Of one that never had any, a plan reads an empty mirror in memory. A mirror that vanished while a worker
+// lives is not made anew: `guard` throws MIRROR_GONE, because a new one would pay for every row again.
 import { statSync } from "node:fs";
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError } from "../../core/errors.ts";

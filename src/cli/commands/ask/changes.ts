@@ -3,7 +3,7 @@ import { z } from "zod";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { jsonText } from "../../../core/json.ts";
-import { visible } from "../../../core/text/escaped-forms.ts";
+import { visible } from "../../../core/text/shown-text.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { type Change, changeInWords, changeTables } from "../../../warehouse/read/changes/change.ts";
 import { streamChanges } from "../../../warehouse/read/changes/read-changes.ts";

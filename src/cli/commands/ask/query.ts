@@ -8,7 +8,7 @@ import type { Config } from "../../../core/config/config.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, EXIT } from "../../../core/errors.ts";
 import { readGiven } from "../../../core/files/given-files.ts";
-import { visible } from "../../../core/text/escaped-forms.ts";
+import { visible } from "../../../core/text/shown-text.ts";
 import { counted, parseBytes } from "../../../core/text/units.ts";
 import { queryDestination } from "../../../deliver/open-destination.ts";
 import { savedQueries, savedSql } from "../../../warehouse/read/saved-queries.ts";

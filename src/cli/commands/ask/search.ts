@@ -4,7 +4,7 @@ import { SEARCHED_TABLES } from "../../../catalog/tables.ts";
 import { snapshotPath } from "../../../core/data-dir.ts";
 import { EXIT } from "../../../core/errors.ts";
 import { jsonText } from "../../../core/json.ts";
-import { visible } from "../../../core/text/escaped-forms.ts";
+import { visible } from "../../../core/text/shown-text.ts";
 import { momentBefore } from "../../../core/time.ts";
 import { FOR_ONE_ANSWER, openSnapshot } from "../../../warehouse/read/query.ts";
 import { type Found, MOST_FOUND, search } from "../../../warehouse/read/search/search.ts";

@@ -1,4 +1,5 @@
-// duckmirror status: shows rows, freshness and cost of the mirror. Reads the snapshot only.
+// duckmirror status: shows rows, freshness and cost of the mirror, from the snapshot and the small files of the data directory (tier,
+// deliveries, home, disk). Sends no request.
 import { z } from "zod";
 import { STREAM_NAMES, streamSpec } from "../../../catalog/streams.ts";
 import type { UserSqlSetting } from "../../../core/config/settings.ts";

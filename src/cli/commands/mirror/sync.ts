@@ -34,7 +34,7 @@ export const command = defineCommand({
   }),
   run: async (input, context) => {
     // `--help` loads none of it.
-    const [{ callersExtent }, { syncJob }, { recordedJob }, { renderSummary }] = await Promise.all([
+    const [{ checkedExtent }, { syncJob }, { recordedJob }, { renderSummary }] = await Promise.all([
       import("../../../../jobs/requested-extent.ts"),
       import("../../../../jobs/sync.ts"),
       import("../../recorded-job.ts"),
@@ -51,7 +51,7 @@ export const command = defineCommand({
       allowMassDelete: input.allowMassDelete,
       eraseOutside: input.erase,
     };
-    if (input.reset.length > 0) callersExtent(config, request);
+    if (input.reset.length > 0) checkedExtent(config, request);
     const { reporting } = await import("../../reports/send-report.ts");
     const { result, report: sendReport } = await reporting(input.report, config, context, () =>
       orBroken(recordedJob(config, context, { action: "sync", streams }, (engine) => syncJob(config, request, engine))),

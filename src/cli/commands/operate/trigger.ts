@@ -2,7 +2,7 @@
 // like `sync`.
 import { randomUUID } from "node:crypto";
 import { z } from "zod";
-import { callersExtent } from "../../../../jobs/requested-extent.ts";
+import { checkedExtent } from "../../../../jobs/requested-extent.ts";
 import { withParents } from "../../../catalog/streams.ts";
 import { mapAtOnce } from "../../../core/async/concurrency.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
@@ -202,7 +202,7 @@ export const command = defineCommand({
     };
     const profiles = await context.loadProfiles();
     // What no worker could do is refused without one.
-    for (const config of profiles) callersExtent(config, ask);
+    for (const config of profiles) checkedExtent(config, ask);
     return trigger(input, ask, profiles, context);
   },
 });

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { type DeliveryReport, deliverJob } from "../../../../jobs/deliver.ts";
 import { EXIT } from "../../../core/errors.ts";
-import { visible } from "../../../core/text/escaped-forms.ts";
+import { visible } from "../../../core/text/shown-text.ts";
 import { formatBytes, formatCount, formatDuration } from "../../../core/text/units.ts";
 import { leftOutText } from "../../../deliver/delivery-results.ts";
 import type { LeftOut, Position } from "../../../deliver/destination.ts";

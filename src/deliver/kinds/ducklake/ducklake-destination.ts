@@ -21,7 +21,8 @@ import {
   type Position,
 } from "../../destination.ts";
 import { readLeftOut } from "../../left-out.ts";
-import { LAKE, lakeAddress, maintain, openingOf, purge } from "./lake-address.ts";
+import { maintain, purge } from "./clean-lake.ts";
+import { LAKE, lakeAddress, openingOf } from "./lake-address.ts";
 import {
   type BroughtTable,
   bringTable,

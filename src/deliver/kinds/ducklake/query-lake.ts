@@ -1,5 +1,5 @@
-// Runs a user's SQL on a lake, attached read-only, in the separate process of a DuckDB with extensions. That process reads the
-// lake's files and no others. extended/program.ts refuses statements that write.
+// Runs a user's SQL on a lake, for `query --from DESTINATION`: attached read-only, in the separate process of a DuckDB with extensions, which
+// reads the lake's files and no others. extended/program.ts refuses statements that write.
 import { existsSync } from "node:fs";
 import { z } from "zod";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";

@@ -1,6 +1,7 @@
-// Coverage: which rows of a list, which may change meanwhile, its pages have returned without a gap. Pure.
-// A page joins the coverage only by proof: it shares a row with the page before it, ids leave no room between the two, or the list has
-// verifiably not changed. If a page does not join, the walk steps back and requests pages that bridge the gap.
+// Coverage: which rows of a list, which may change meanwhile, its pages have returned without a gap, and whether its end is reached. Pure.
+// A page joins the coverage by proof: it shares a row with the page before it, ids leave no room between the two, or the list has verifiably
+// not changed. If a page does not join, the walk steps back and requests pages that bridge the gap; after the most bridges it goes on without
+// proof (`proven: false`), and nothing is deleted by it.
 import { z } from "zod";
 import {
   confirmsCount,

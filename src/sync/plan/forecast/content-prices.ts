@@ -1,5 +1,5 @@
-// Estimates for `plan` what opt-in content that is not configured yet would cost: nothing if it comes with the list, else a request per
-// record. Also as text. Pure.
+// Estimates for `plan` what opt-in content costs beyond a sync without it: nothing, one walk of a list that brings it, or a request per record.
+// Also for configured content of which it is not known yet whether the list returns it. Also as text. Pure.
 import { STREAM_NAMES, type StreamName, streamSpec, wantedContent } from "../../../catalog/streams.ts";
 import { counted, formatCount } from "../../../core/text/units.ts";
 import { type Context, stateKey } from "../candidate.ts";

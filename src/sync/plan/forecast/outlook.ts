@@ -7,7 +7,7 @@ import { STREAM_NAMES, type StreamName, streamSpec } from "../../../catalog/stre
 import { type Candidate, type Context, maxAge } from "../candidate.ts";
 import type { Credits } from "../credits.ts";
 import { permittedStreams } from "../due.ts";
-import { byWorth } from "../worth.ts";
+import { streamsByWorth } from "../worth.ts";
 import { type Cycle, creditsPerDay, creditsUntil, cyclesOf, detailsPerSignal } from "./cycles.ts";
 import type { Forecast } from "./forecast.ts";
 import type { Rates } from "./past-runs.ts";
@@ -43,7 +43,7 @@ const LEAST_SHARE = 0.01;
 export const agingOf = (needs: ReadonlyMap<StreamName, Need>, credits: number): readonly Aging[] => {
   let left = Math.max(0, credits);
   const aging: Aging[] = [];
-  for (const stream of byWorth([...needs.keys()])) {
+  for (const stream of streamsByWorth([...needs.keys()])) {
     const need = needs.get(stream);
     if (need === undefined || need.credits <= 0) continue;
     const share = Math.min(1, left / need.credits);

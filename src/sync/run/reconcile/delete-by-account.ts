@@ -1,5 +1,5 @@
-// Finds deleted rows by their account. If the service counts fewer rows of a list than the mirror holds, the run requests the accounts
-// that are no longer mirrored, by id (a 404 is free). All rows of a deleted account move to history, after some of them returned 404,
+// Finds deleted rows by their account. If the service counts fewer rows of a list than the mirror holds, the run requests by id the accounts
+// that rows name and the mirror does not hold (a 404 is free). All rows of a deleted account move to history, after some of them returned 404,
 // too, and a row of an existing account returned 200. docs/decisions/gone-rows.md.
 
 import type { ScopedTable } from "../../../catalog/tables.ts";
@@ -12,11 +12,11 @@ import { guardDeletes } from "./delete-missing-rows.ts";
 import { surplusOf } from "./delete-suspects.ts";
 import {
   CONTROL_ROWS,
-  deleteRows,
   type ExtraRequestParts,
   fetchById,
   fetchRowsById,
   hasDetailRoute,
+  moveToHistory,
 } from "./extra-requests.ts";
 
 /** Accounts that are asked for in one run, those with the most rows first. */
@@ -71,7 +71,7 @@ export const deleteByAccount = async (
     if (!(await areGone(run, list, spread(ids)))) return false;
     isTrusted ||= await knowsRows(run, list, name);
     if (!isTrusted) return false;
-    await deleteRows(run, list, ids);
+    await moveToHistory(run, list, ids);
     left -= ids.length;
   }
   if (left < gone)

@@ -34,11 +34,11 @@ import type { OpenList } from "../state/open-list.ts";
 import type { Run } from "../state/run-state.ts";
 import { guardDeletes, leaveUndecided } from "./delete-missing-rows.ts";
 import {
-  deleteRows,
   type ExtraRequestParts,
   fetchAndLoad,
   fetchRowsById,
   hasDetailRoute,
+  moveToHistory,
   trusts404s,
 } from "./extra-requests.ts";
 
@@ -122,7 +122,7 @@ const settlePart = async (
     if (isKnown === null) return CUT;
     if (!isKnown) return fault("the service knows no row by its id, so its 404s prove nothing");
   }
-  await deleteRows(run, list, gone);
+  await moveToHistory(run, list, gone);
   return null;
 };
 

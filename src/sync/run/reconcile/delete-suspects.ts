@@ -12,10 +12,10 @@ import type { Run } from "../state/run-state.ts";
 import { guardDeletes, missingOf } from "./delete-missing-rows.ts";
 import {
   CONTROL_ROWS,
-  deleteRows,
   type ExtraRequestParts,
   fetchRowsById,
   hasDetailRoute,
+  moveToHistory,
   trusts404s,
 } from "./extra-requests.ts";
 
@@ -124,7 +124,7 @@ export const deleteSuspects = async (
   if ((await trusts404s(run, list, met)) !== true) {
     return { because: "the service knows no row by its id, so its 404s prove nothing", rows: 0 };
   }
-  await deleteRows(run, list, gone);
+  await moveToHistory(run, list, gone);
   return leftOf(live, asked);
 };
 

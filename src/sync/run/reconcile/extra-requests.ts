@@ -1,5 +1,6 @@
-// Requests of a run beside the pages of its lists: one record by its id, or a page of a part of a list. Sends them within the run's
-// credits and budgets, and loads their rows. A 404 for an id is free and shows that the record was deleted; a 200 costs a credit.
+// Requests of a run beside the pages of its lists: one record by its id, or a page of a part of a list. Sends them within the run's credits
+// and budgets; `fetchAndLoad` also loads their rows, and `moveToHistory` deletes. A 404 for an id is free, and counts as deleted only where
+// control rows of the same list are found by id (`trusts404s`); a 200 costs a credit.
 import type { ApiCall, OkOutcome } from "../../../api/outcome.ts";
 import { type StreamName, streamSpec } from "../../../catalog/streams.ts";
 import { isScopedTable, type ScopedTable } from "../../../catalog/tables.ts";
@@ -179,7 +180,11 @@ export const trusts404s = async (
 };
 
 /** Moves rows of the list to history. */
-export const deleteRows = async (run: Run<"stats" | "work">, list: OpenList, ids: readonly string[]): Promise<void> => {
+export const moveToHistory = async (
+  run: Run<"stats" | "work">,
+  list: OpenList,
+  ids: readonly string[],
+): Promise<void> => {
   const { name, table } = list.stream;
   const now = run.deps.clock.now();
   const deleted = await run.deps.warehouse.deleteKeys({ table, ids, runId: run.runId, now });

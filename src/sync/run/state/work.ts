@@ -1,5 +1,6 @@
-// The lists and records that a run reads now, and the keys of those that it has begun or finished. backlog.ts begins them, list-ends.ts
-// removes them. Code that makes other lists due requests a new plan here (`planAgain`).
+// The lists and records that a run reads now, the keys of those that it has begun or finished, the rows that the mirror holds of each, and
+// the lists whose records may come along with others. backlog.ts begins them, list-ends.ts removes them. Code that makes other lists due
+// requests a new plan here (`planAgain`). Not the `Work` of checkpoint.ts, which is a request's kind of work.
 import { ORGANIZATION_LISTS, type StreamName } from "../../../catalog/streams.ts";
 import type { ScopeState } from "../../../warehouse/record/checkpoint.ts";
 import { isExcerpt, liveOf, progressOf } from "../../list/state.ts";

@@ -9,7 +9,8 @@ import { DuckmirrorError } from "../../../core/errors.ts";
 import { isForgottenId } from "../../../core/forgotten.ts";
 import { exactNumber, isJsonObject, type JsonObject, type JsonValue, jsonText } from "../../../core/json.ts";
 import { literal, quoted } from "../../../core/text/sql-text.ts";
-import { bigintCell, isoOfMicros, type ReadSql, rangesOf } from "../../duckdb/statements.ts";
+import { rangesOf } from "../../duckdb/row-ranges.ts";
+import { bigintCell, isoOfMicros, type ReadSql } from "../../duckdb/statements.ts";
 import { isSameJson } from "../../record/json-text.ts";
 import type { Change } from "./change.ts";
 

@@ -1,6 +1,6 @@
-// Reads the catalog of a file that came from elsewhere, in the fenced process, before anything of the program binds it: what a view, macro,
-// default or generated column holds runs wherever it is bound. It may hold tables, views in `marts`, and table macros of the past;
-// their SQL must pass the gate that a user's SQL passes, and be this version's own: a view that passes the gate may still run for ever.
+// Lists what in the catalog of a file that came from elsewhere is not this version's own, in the fenced process, before anything of the
+// program binds it: what a view, macro, default or generated column holds runs wherever it is bound. `foreign`: the file is refused. `unlike`:
+// a view of another version, or planted; the caller refuses it or makes its views anew. Decides nothing itself.
 import type { DuckDBConnection } from "@duckdb/node-api";
 import { sqlText } from "../../duckdb/sql-files.ts";
 import { checkStatement, Refused } from "./check-statement.ts";

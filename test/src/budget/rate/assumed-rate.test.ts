@@ -4,7 +4,7 @@ import {
   assumeFaster,
   assumeSlower,
   FASTEST_PLAN,
-  planWithin,
+  planAfterRefusal,
   slowerPlan,
 } from "../../../../src/budget/rate/assumed-rate.ts";
 
@@ -22,15 +22,15 @@ test("from a rate between two plans the next one below is taken", () => {
 });
 
 test("after a refusal the rate is a plan's that the requests of a whole minute fit", () => {
-  expect([121, 120, 61, 59, 12, 3].map((sent) => planWithin(300, sent))).toEqual([120, 120, 60, 10, 10, 120]);
+  expect([121, 120, 61, 59, 12, 3].map((sent) => planAfterRefusal(300, sent))).toEqual([120, 120, 60, 10, 10, 120]);
 });
 
 test("of less than a minute, others may have sent the rest: a count between two plans is taken for the faster one", () => {
-  expect([121, 61, 31, 66, 67, 12, 3].map((sent) => planWithin(300, sent, true))).toEqual([
+  expect([121, 61, 31, 66, 67, 12, 3].map((sent) => planAfterRefusal(300, sent, true))).toEqual([
     120, 60, 60, 60, 120, 60, 120,
   ]);
   // No published plan lies between.
-  expect(planWithin(120, 80, true)).toBe(60);
+  expect(planAfterRefusal(120, 80, true)).toBe(60);
 });
 
 const NOW = 1_000_000_000;

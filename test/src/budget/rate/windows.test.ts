@@ -1,6 +1,6 @@
 // Windows are counted request by request, each from its answer.
 import { expect, test } from "vitest";
-import { answeredSince, countsOf, roomAt } from "../../../../src/budget/rate/windows.ts";
+import { answeredSince, countsOf, earliestRoom } from "../../../../src/budget/rate/windows.ts";
 
 const T0 = Date.UTC(2026, 0, 5, 10);
 const MINUTE = 60_000;
@@ -10,15 +10,15 @@ const counted = (...times: readonly number[]) =>
 
 test("a window has room again when its oldest request has left, never before", () => {
   const counts = counted(T0 + 1, T0 + 2_000, T0 + 4_000);
-  expect(roomAt(counts, minute, 0, 0)).toBe(T0 + 250 + MINUTE);
-  expect(roomAt(counts, minute, 0, 40)).toBe(T0 + 210 + MINUTE);
-  expect(roomAt(counted(T0, T0 + 1), minute, 0, 0)).toBe(-Infinity);
+  expect(earliestRoom(counts, minute, 0, 0)).toBe(T0 + 250 + MINUTE);
+  expect(earliestRoom(counts, minute, 0, 40)).toBe(T0 + 210 + MINUTE);
+  expect(earliestRoom(counted(T0, T0 + 1), minute, 0, 0)).toBe(-Infinity);
 });
 
 test("requests in flight count in every window; where they fill it, only an answer makes room", () => {
-  expect(roomAt(counted(T0, T0 + 1), minute, 1, 0)).toBe(T0 + MINUTE);
-  expect(roomAt(counted(), minute, 3, 0)).toBe(Infinity);
-  expect(roomAt(counted(), minute, 2, 0)).toBe(-Infinity);
+  expect(earliestRoom(counted(T0, T0 + 1), minute, 1, 0)).toBe(T0 + MINUTE);
+  expect(earliestRoom(counted(), minute, 3, 0)).toBe(Infinity);
+  expect(earliestRoom(counted(), minute, 2, 0)).toBe(-Infinity);
 });
 
 test("answers may come in any order, and those of two windows ago are forgotten", () => {

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { DuckmirrorError, ERRORS, type ErrorCode } from "../../../../src/core/errors.ts";
 import { problemOf } from "../../../../src/core/report/problem.ts";
-import { withoutPaths } from "../../../../src/core/text/escaped-forms.ts";
+import { withoutPaths } from "../../../../src/core/text/shown-text.ts";
 import { failureOf } from "../../../../src/mcp/backend.ts";
 import { failureToKeep } from "../../../../src/queue/requests/stored-failures.ts";
 import { errorAnswer } from "../../../../src/server/http/refusals.ts";

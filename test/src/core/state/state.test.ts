@@ -1,6 +1,6 @@
 // Small state files: what checks saw, followed inputs, the tier, and answers that could not be used. Shows P21.
 import { describe, expect, test } from "vitest";
-import { dropErased, follow, inputProblem, readFollowing, unfollow } from "../../../../src/core/state/following.ts";
+import { follow, inputProblem, noteErased, readFollowing, unfollow } from "../../../../src/core/state/following.ts";
 import { learnChecked, readChecked } from "../../../../src/core/state/last-check.ts";
 import {
   accessOf,
@@ -80,7 +80,7 @@ test("an input that is followed no more keeps its rows, unless they are to be er
   expect(await readFollowing(dataDir)).toMatchObject({ following: [], erase: ["b", "c"] });
   await follow(dataDir, ["b"], 2);
   expect(await readFollowing(dataDir)).toMatchObject({ erase: ["c"] });
-  await dropErased(dataDir, ["c"]);
+  await noteErased(dataDir, ["c"]);
   expect(await readFollowing(dataDir)).toMatchObject({ erase: [] });
 });
 

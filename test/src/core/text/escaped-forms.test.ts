@@ -8,9 +8,8 @@ import {
   isWord,
   longestForm,
   samePartOf,
-  visible,
-  withTexts,
 } from "../../../../src/core/text/escaped-forms.ts";
+import { visible, withTexts } from "../../../../src/core/text/shown-text.ts";
 
 // Text from outside must not steer a terminal, wherever it is shown.
 

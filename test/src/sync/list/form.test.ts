@@ -6,7 +6,7 @@ import { streamSpec } from "../../../../src/catalog/streams.ts";
 import { forgottenId, forgottenRecord } from "../../../../src/core/forgotten.ts";
 import type { JsonValue } from "../../../../src/core/json.ts";
 import { formAfterRefusal, initialForm, type ListForm, withFixedPages } from "../../../../src/sync/list/form.ts";
-import { pageReadOf, refusedPage } from "../../../../src/sync/list/page-read.ts";
+import { pageBeyondEnd, pageReadOf } from "../../../../src/sync/list/page-read.ts";
 import { endsAtWindow, endsThereAgain } from "../../../../src/sync/list/search-window.ts";
 import { idleState } from "../plan/planning-input.ts";
 
@@ -157,7 +157,7 @@ test("the largest page of the run goes along, if there was one", () => {
 });
 
 test("a refused page is an empty one that proves nothing", () => {
-  expect(refusedPage(request)).toMatchObject({ ...request, ids: [], rows: 0, total: null, refused: true });
+  expect(pageBeyondEnd(request)).toMatchObject({ ...request, ids: [], rows: 0, total: null, refused: true });
 });
 
 const DAY = 86_400_000;

@@ -22,12 +22,12 @@ import { changedScopes, countsFromCheck } from "../../../../src/sync/plan/capabi
 import {
   accountReadWorth,
   accountWorth,
-  byWorth,
   contentWorth,
   FORBIDDEN_WORTH,
   inputWorth,
   LIST_WORTH,
   listWorth,
+  streamsByWorth,
 } from "../../../../src/sync/plan/worth.ts";
 import { filtersOf, scopeText } from "../../../../src/sync/rows/row-scope.ts";
 import { contextOf } from "./planning-input.ts";
@@ -223,6 +223,6 @@ test("an interrupted list goes before a missing one of the same company, and tha
 });
 
 test("streams are named from the most valuable to the usage, which counts the others' requests", () => {
-  const streams = byWorth(["usage", "filings", "accounts", "signals"]);
+  const streams = streamsByWorth(["usage", "filings", "accounts", "signals"]);
   expect(streams).toEqual(["accounts", "signals", "filings", "usage"]);
 });

@@ -16,7 +16,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { openDatabase } from "../../../../src/warehouse/duckdb/database.ts";
-import { instant, rangesOf, toDuck } from "../../../../src/warehouse/duckdb/statements.ts";
+import { rangesOf } from "../../../../src/warehouse/duckdb/row-ranges.ts";
+import { instant, toDuck } from "../../../../src/warehouse/duckdb/statements.ts";
 import { forFile } from "../../../support/for-file.ts";
 
 const database = await forFile(openDatabase(":memory:", { threads: 1 }));

@@ -26,23 +26,36 @@ const textOf = (events: AlertEvent[], { rule = "new deals", profile = "default" 
   return JSON.parse(slackBody({ body })).text;
 };
 
-test("the rule, its profile unless there is one only, and a line per event", () => {
-  expect(textOf([anEvent({ name: "Acme", priority: 1 }), anEvent({ reason: "HTTP 500" }, "run.failed")])).toBe(
+const CHATS: readonly (readonly [string, AlertEvent[], { rule?: string; profile?: string }, string])[] = [
+  [
+    "a line per event, with its type where that is no change",
+    [anEvent({ name: "Acme", priority: 1 }), anEvent({ reason: "HTTP 500" }, "run.failed")],
+    {},
     "*new deals*\n• name: Acme, priority: 1\n• run.failed reason: HTTP 500",
-  );
-  expect(textOf([], { profile: "emea" })).toBe("*new deals* (emea)");
-});
-
-test("empty values are left out, and objects are written as JSON", () => {
-  expect(textOf([anEvent({ a: null, b: "", c: 0, d: false, e: { f: [1] } })])).toBe(
+  ],
+  ["the profile, unless there is one only", [], { profile: "emea" }, "*new deals* (emea)"],
+  [
+    "no empty values, and objects as JSON",
+    [anEvent({ a: null, b: "", c: 0, d: false, e: { f: [1] } })],
+    {},
     '*new deals*\n• c: 0, d: false, e: {"f":[1]}',
-  );
-});
-
-test("no text can mention a channel or hide an address: the signs with a meaning are escaped", () => {
-  expect(textOf([anEvent({ "a<b": "<!channel> & <http://x|y>" })], { rule: "<r>", profile: "p&q" })).toBe(
+  ],
+  [
+    "signs with a meaning escaped: no text can mention a channel or hide an address",
+    [anEvent({ "a<b": "<!channel> & <http://x|y>" })],
+    { rule: "<r>", profile: "p&q" },
     "*&lt;r&gt;* (p&amp;q)\n• a&lt;b: &lt;!channel&gt; &amp; &lt;http://x|y&gt;",
-  );
+  ],
+  [
+    "no line break of a value",
+    [anEvent({ name: "Acme\n• credits.short remaining: 0\u2028*other rule*\r\nx" })],
+    { rule: "a\nb" },
+    "*a ↵ b*\n• name: Acme ↵ • credits.short remaining: 0 ↵ *other rule* ↵ x",
+  ],
+];
+
+test.each(CHATS)("a message for a chat has %s", (_, events, of, text) => {
+  expect(textOf(events, of)).toBe(text);
 });
 
 test("a long value is cut, and so is a long message", () => {
@@ -50,14 +63,6 @@ test("a long value is cut, and so is a long message", () => {
   const long = textOf(Array.from({ length: 200 }, () => anEvent({ text: "x".repeat(300) })));
   expect(long).toHaveLength(30_001);
   expect(long.endsWith("…")).toBe(true);
-});
-
-test("a line break in a value begins no line", () => {
-  const fake = "Acme\n• credits.short remaining: 0\u2028*other rule*\r\nx";
-  expect(textOf([anEvent({ name: fake })], { rule: "a\nb" }).split("\n")).toEqual([
-    "*a ↵ b*",
-    "• name: Acme ↵ • credits.short remaining: 0 ↵ *other rule* ↵ x",
-  ]);
 });
 
 const HOUR_MS = 3_600_000;

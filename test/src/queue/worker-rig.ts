@@ -245,7 +245,7 @@ export const aWorkerOf = async (
   }
   const address = await aRedis();
   const profiles = [org.config(address, env)];
-  const worker = await aWorker(address, profiles, { ...choice, times: { heartbeat: 50 } });
+  const worker = await aWorker(address, profiles, { ...choice, times: { heartbeat: 50, alertCheck: 200 } });
   const { triggers: asking, redis } = await someTriggers(address, profiles);
   return { org, worker, asking, redis };
 };

@@ -189,13 +189,20 @@ test("a heartbeat: one message per sync that ended well, none after a failure", 
   expect(await pass()).toMatchObject([{ row: { run_id: "c" } }]);
 });
 
+const BROKEN_CHECK = `INSERT INTO sync.checks VALUES ('[win](http://x)', 'error', 'broken', NULL, NULL, 'r', ${at(0)})`;
+
+test("Slack gets a text", async () => {
+  const rule = { event: "check_failed", format: "slack", secret_env: undefined };
+  const { config, context, run, received } = await aRule(rule);
+  await run(BROKEN_CHECK);
+  expect(await testAlert(config, "a", context)).toMatchObject({ taken: true });
+  expect(JSON.parse(received[0]?.text ?? "")).toEqual({ text: expect.stringMatching(/^\*a\*\n• /) });
+});
+
 test("Teams gets a card whose texts show no links of their own", async () => {
-  const { config, context, run, received } = await aRule({
-    event: "check_failed",
-    format: "teams",
-    secret_env: undefined,
-  });
-  await run(`INSERT INTO sync.checks VALUES ('[win](http://x)', 'error', 'broken', NULL, NULL, 'r', ${at(0)})`);
+  const rule = { event: "check_failed", format: "teams", secret_env: undefined };
+  const { config, context, run, received } = await aRule(rule);
+  await run(BROKEN_CHECK);
   expect(await testAlert(config, "a", context)).toMatchObject({ taken: true });
   const card = JSON.parse(received[0]?.text ?? "");
   expect(card).toMatchObject({

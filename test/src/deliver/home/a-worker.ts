@@ -11,6 +11,7 @@ import type { Keeping } from "../../../../src/warehouse/file/publish/keep-snapsh
 import { openWarehouse, type Warehouse } from "../../../../src/warehouse/file/warehouse.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { signalsOf, snapshotRows } from "../moving-mirror.ts";
+import { watched } from "../stores/watched-store.ts";
 
 export const azure = { account: null, connectionString: null, key: null, sasToken: null };
 
@@ -38,36 +39,11 @@ export const aWorker = (
   return { dataDir, home, opened, change, add };
 };
 
-/** The store, with `on` called before each request with what it does and with its key. */
-export const watched =
-  (on: (what: "read" | "write" | "read pack" | "write pack" | "delete", key: string) => void) =>
-  (store: ObjectStore): ObjectStore => ({
-    ...store,
-    get: async (key, ...rest) => {
-      on("read", key);
-      return store.get(key, ...rest);
-    },
-    put: async (key, ...rest) => {
-      on("write", key);
-      return store.put(key, ...rest);
-    },
-    upload: async (key, ...rest) => {
-      on("write pack", key);
-      return store.upload(key, ...rest);
-    },
-    download: async (key, ...rest) => {
-      on("read pack", key);
-      return store.download(key, ...rest);
-    },
-    delete: async (keys, ...rest) => {
-      on("delete", keys.join());
-      return store.delete(keys, ...rest);
-    },
-  });
 /** As if the worker were killed when it sends a pack. */
-export const killedAtPack = watched((what) => {
-  if (what === "write pack") throw new Error("killed");
-});
+export const killedAtPack = (store: ObjectStore): ObjectStore =>
+  watched(store, (what) => {
+    if (what === "upload") throw new Error("killed");
+  });
 
 export const signalsIn = async (dataDir: string): Promise<number> => (await snapshotRows(dataDir, "signals")).length;
 

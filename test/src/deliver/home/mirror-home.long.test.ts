@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { snapshotRows } from "../moving-mirror.ts";
-import { aWorker, signalsIn, watched } from "./a-worker.ts";
+import { watched } from "../stores/watched-store.ts";
+import { aWorker, signalsIn } from "./a-worker.ts";
 
 test("whichever step of keeping or fetching fails, the next worker goes on from a whole state", async () => {
   for (const victim of ["keeping", "fetching"]) {
@@ -16,7 +17,7 @@ test("whichever step of keeping or fetching fails, the next worker goes on from 
         if (++nth >= at) throw new Error("killed");
       };
       const dataDir = victim === "keeping" ? other.dataDir : one.dataDir;
-      const breaking = aWorker(url, dataDir, watched(step));
+      const breaking = aWorker(url, dataDir, (store) => watched(store, step));
       const failure = await breaking.add(4).then(
         () => null,
         (error: unknown) => String(error),

@@ -5,7 +5,8 @@ import { copyMigratedMirror } from "../../../support/migrated-mirror.ts";
 import { dumpMirror } from "../../../support/mirror-dump.ts";
 import { tempDir } from "../../warehouse/temp-dir.ts";
 import { signalsOf, snapshotRows } from "../moving-mirror.ts";
-import { aWorker, killedAtPack, noteOf, signalsIn, watched } from "./a-worker.ts";
+import { watched } from "../stores/watched-store.ts";
+import { aWorker, killedAtPack, noteOf, signalsIn } from "./a-worker.ts";
 
 /** A worker with a mirror that is migrated already. */
 const aFirstWorker = async (...[url, dataDir = tempDir(), ...more]: Parameters<typeof aWorker>) => {
@@ -63,25 +64,24 @@ test("a worker whose copy is the present one fetches nothing, and a small change
 test("a change costs three reads and two writes, and one more of each where the mirror is taken from another worker", async () => {
   const url = tempDir();
   const asked: string[] = [];
-  const counted = (dataDir: string, make: typeof aFirstWorker | typeof aWorker) =>
-    make(
-      url,
-      dataDir,
-      watched((what, key) => {
-        if (what !== "delete") asked.push(what.endsWith("pack") ? what : `${what} ${key}`);
+  const counted = (make: typeof aFirstWorker | typeof aWorker) =>
+    make(url, tempDir(), (store) =>
+      watched(store, (what, key) => {
+        const isPack = what === "upload" || what === "download";
+        if (what !== "delete") asked.push(isPack ? `${what} pack` : `${what} ${key}`);
       }),
     );
-  const one = await counted(tempDir(), aFirstWorker);
+  const one = await counted(aFirstWorker);
   await one.add(1);
   asked.splice(0);
   await one.add(2);
-  const usual = ["read home.json", "read home.json", "write pack", "write home.json", "read home.json"];
+  const usual = ["get home.json", "get home.json", "upload pack", "put home.json", "get home.json"];
   expect(asked.splice(0)).toEqual(usual);
-  const other = await counted(tempDir(), aWorker);
+  const other = await counted(aWorker);
   await other.add(3);
-  expect(asked.filter((call) => call !== "read pack")).toEqual([
-    "read home.json",
-    "write home.json",
+  expect(asked.filter((call) => call !== "download pack")).toEqual([
+    "get home.json",
+    "put home.json",
     ...usual.slice(1),
   ]);
 });

@@ -11,6 +11,7 @@ import { change } from "../../../../support/change-mirror.ts";
 import { tempDir } from "../../../warehouse/temp-dir.ts";
 import { deleteSignals, signalsOf } from "../../moving-mirror.ts";
 import { aMemoryStore } from "../../stores/a-memory-store.ts";
+import { watched } from "../../stores/watched-store.ts";
 import { contentOf, deliver, expectSnapshot, filesIn, manifestOf } from "./a-set.ts";
 
 // A store that ignores conditions is found out before the first delivery.
@@ -123,16 +124,12 @@ test("two deliveries at once: the one that ends first wins, the other fails and 
   const { dataDir, dir } = await aMirror();
   await deliver(dataDir, dir);
   await change(dataDir, (warehouse) => warehouse.commit(signalsOf("2025-01", [1], "b")));
-  const inner = folderStore("files", dir);
   let other: Promise<unknown> | null = null;
-  const store = {
-    ...inner,
-    upload: async (...call: Parameters<typeof inner.upload>) => {
-      other ??= deliver(dataDir, dir);
-      await other;
-      return inner.upload(...call);
-    },
-  };
+  const store = watched(folderStore("files", dir), async (what) => {
+    if (what !== "upload") return;
+    other ??= deliver(dataDir, dir);
+    await other;
+  });
   await expect(deliver(dataDir, dir, { store })).rejects.toSatisfy(failsWith("DESTINATION_OVERTAKEN"));
   expect(other).not.toBeNull();
   await expectSnapshot(dataDir, dir);

@@ -15,6 +15,7 @@ import { addContacts, erase } from "../../../../destinations/erasing.ts";
 import { change } from "../../../../support/change-mirror.ts";
 import { tempDir } from "../../../warehouse/temp-dir.ts";
 import { signalsOf, withSource } from "../../moving-mirror.ts";
+import { watched } from "../../stores/watched-store.ts";
 
 const ALL = { count: 100, ageMs: null };
 const listSchema = z.object({
@@ -92,12 +93,9 @@ test("a delivery that ends between the list and now/ is completed by the next on
   await publish(dataDir, 1);
   await deliver(dataDir, dir);
   await publish(dataDir, 2);
-  const store = folderStore("files", dir);
-  const broken: ObjectStore = {
-    ...store,
-    upload: (key, file, signal) =>
-      key.startsWith("now/") ? Promise.reject(new Error("killed")) : store.upload(key, file, signal),
-  };
+  const broken = watched(folderStore("files", dir), (what, key) => {
+    if (what === "upload" && key.startsWith("now/")) throw new Error("killed");
+  });
   await expect(deliver(dataDir, dir, { store: broken })).rejects.toThrow("killed");
   expect(sum(join(dir, "now/warehouse.duckdb"))).toBe(sum(kept(dir, 1)));
   await deliver(dataDir, dir);
@@ -105,46 +103,33 @@ test("a delivery that ends between the list and now/ is completed by the next on
   expect(sum(join(dir, "now/warehouse.duckdb"))).toBe(sum(kept(dir, 2)));
 });
 
+/** A store in which `work` is done before the first request of this kind. */
+const meanwhile = (dir: string, request: string, work: () => Promise<unknown>): ObjectStore => {
+  let done: Promise<unknown> | undefined;
+  return watched(folderStore("files", dir), async (what, key) => {
+    if (`${what} ${key}` !== request) return;
+    done ??= work();
+    await done;
+  });
+};
+
 test("of two deliveries at once each has a number of its own, and the one that ends second is refused", async () => {
   const [dataDir, dir] = [tempDir(), tempDir()];
   await publish(dataDir, 1);
   await deliver(dataDir, dir);
   await publish(dataDir, 2);
-  const store = folderStore("files", dir);
-  let second: Promise<unknown> | undefined;
-  const slow: ObjectStore = {
-    ...store,
-    put: async (key, ...rest) => {
-      if (key === "snapshots.json") second ??= deliver(dataDir, dir);
-      await second;
-      return store.put(key, ...rest);
-    },
-  };
-  await expect(deliver(dataDir, dir, { store: slow })).rejects.toMatchObject({ code: "DESTINATION_OVERTAKEN" });
+  const store = meanwhile(dir, "put snapshots.json", () => deliver(dataDir, dir));
+  await expect(deliver(dataDir, dir, { store })).rejects.toMatchObject({ code: "DESTINATION_OVERTAKEN" });
   expect(numbersIn(dir).map(({ n }) => n)).toEqual([3, 1]);
   expect(sum(kept(dir, 3))).toBe(sum(join(dataDir, "warehouse.duckdb")));
 });
-
-/** A store in which the first upload of `key` is as slow as `meanwhile`. */
-const slowUpload = (dir: string, slowKey: string, meanwhile: () => Promise<unknown>): ObjectStore => {
-  const store = folderStore("files", dir);
-  let done: Promise<unknown> | undefined;
-  return {
-    ...store,
-    upload: async (key, file, signal) => {
-      if (key === slowKey) done ??= meanwhile();
-      if (key === slowKey) await done;
-      return store.upload(key, file, signal);
-    },
-  };
-};
 
 test("a delivery that is overtaken while it sends its file leaves none behind", async () => {
   const [dataDir, dir] = [tempDir(), tempDir()];
   await publish(dataDir, 1);
   await deliver(dataDir, dir);
   await publish(dataDir, 2);
-  const store = slowUpload(dir, "snapshots/2/warehouse.duckdb", () => deliver(dataDir, dir));
+  const store = meanwhile(dir, "upload snapshots/2/warehouse.duckdb", () => deliver(dataDir, dir));
   await expect(deliver(dataDir, dir, { store })).rejects.toMatchObject({ code: "DESTINATION_OVERTAKEN" });
   expect(numbersIn(dir).map(({ n }) => n)).toEqual([3, 1]);
   expect([1, 2, 3].filter((n) => existsSync(kept(dir, n)))).toEqual([1, 3]);
@@ -153,7 +138,7 @@ test("a delivery that is overtaken while it sends its file leaves none behind", 
 test("a delivery that brings an older snapshot to now/ late fails, and the next one corrects it", async () => {
   const [dataDir, dir] = [tempDir(), tempDir()];
   await publish(dataDir, 1);
-  const store = slowUpload(dir, "now/warehouse.duckdb", async () => {
+  const store = meanwhile(dir, "upload now/warehouse.duckdb", async () => {
     await publish(dataDir, 2);
     await deliver(dataDir, dir);
   });

@@ -1,4 +1,4 @@
-// Outcome of one request, the only view of HTTP for the rest of the program; and the verdict on it (retry-policy.ts).
+// Types of the outcome of one request, the only view of HTTP for the rest of the program, and of the verdict on it (retry-policy.ts).
 import { ENDPOINTS, type EndpointName } from "../catalog/endpoints.ts";
 import type { ErrorCode } from "../core/errors.ts";
 import type { JsonObject, JsonValue } from "../core/json.ts";

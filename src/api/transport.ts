@@ -1,4 +1,4 @@
-// Connections: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
+// Opens the HTTP connections of the client: keep-alive pools, time limits, proxies from the environment. Reports the cause of a failure and
 // whether the request was sent, because an unsent request cannot have cost a credit.
 import { Agent, buildConnector, type Dispatcher, EnvHttpProxyAgent, errors, Pool } from "undici";
 import { isLoopbackHost } from "../core/config/setting-parsers.ts";

@@ -1,5 +1,5 @@
-// Context of a running command: configuration, log, traces, progress and output; says how old a copy is from which a command reads. Loads
-// large modules on first use.
+// Makes the context of a running command: configuration, log, traces, progress and output. Also says how old a copy is from which a command
+// reads. Loads large modules on first use.
 import type { Config } from "../core/config/config.ts";
 import { DuckmirrorError, EXIT } from "../core/errors.ts";
 import { ExactNumber } from "../core/json.ts";

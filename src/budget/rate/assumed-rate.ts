@@ -1,6 +1,6 @@
-// The rate that is assumed while neither the user nor the service names one. After a refusal: the published plan that fits the requests which
-// were sent and answered in the last minute, else the next slower one. A minute later without a refusal: the earlier one again, if requests at
-// that rate did not explain the refusal. Pure.
+// Chooses the rate that the limiter assumes while neither the user nor the service names one. After a refusal: the published plan that fits
+// the requests which were sent and answered in the last minute, else the next slower one. A minute later without a refusal: the earlier one
+// again, if requests at that rate did not explain the refusal. Pure.
 import { PLAN_RATES } from "../../core/config/setting-parsers.ts";
 
 // Published plans (API.md, "Limits") as steps: the start of an unknown rate, and the next rate after one that was too

@@ -1,6 +1,6 @@
-// State store in Redis: the state is JSON text under one key, read together with the server's time, and replaced only
-// if it has not changed since. The pure functions decide here, not in Lua, so memory and Redis share one
-// implementation.
+// `StateStore` in Redis, for processes that share a limiter or a ledger: the state is JSON text under one key, read together with the
+// server's time, and replaced only if it has not changed since. The pure functions decide here, not in Lua, so that memory and Redis share
+// one implementation.
 import { createHash, randomUUID } from "node:crypto";
 import type { Redis } from "ioredis";
 import { z } from "zod";

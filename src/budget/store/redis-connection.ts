@@ -1,4 +1,4 @@
-// Connection to Redis: fails fast with a reason, reconnects, and never shows a password.
+// Connects to Redis: fails fast with a reason, reconnects, and never shows a password.
 import { Redis } from "ioredis";
 import { z } from "zod";
 import { DuckmirrorError, detailOf } from "../../core/errors.ts";

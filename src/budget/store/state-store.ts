@@ -1,5 +1,5 @@
-// State store: keeps the states of limiter and ledger, in memory for one process, in Redis for all processes of an
-// organization. The pure functions decide; the store only keeps.
+// `StateStore`: the interface that stores the states of limiter and ledger, and its implementation in memory; in-redis.ts shares them among
+// the processes of an organization. It decides nothing; the pure functions do.
 import type { Clock } from "../../core/clock.ts";
 
 /** Keeps the state of one process in memory. */

@@ -1,6 +1,6 @@
-// Alerts on BullMQ: one job per rule, requested after each publish and once a minute. A request while a job waits adds
-// nothing, because that job takes what is new by then; a request while a job runs adds one more. Messages, their
-// attempts and dead letters are files of the rule (alerts/store), so that Redis may lose everything.
+// Runs alert rules as jobs of BullMQ: one job per rule, requested after each publish and once a minute. A request while a job waits adds
+// nothing, because that job takes what is new by then; a request while a job runs adds one more. Messages, their attempts and dead letters
+// are files of the rule (alerts/store), so that Redis may lose everything.
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { type ActiveJob, type KnownProfiles, postpone, runProfileJob } from "../redis/job-consumers.ts";

@@ -1,5 +1,5 @@
-// Deliveries on BullMQ: one job per destination, asked for at the end of each publish. While one waits, another ask adds
-// nothing, because it will take the newest snapshot; while one runs, another ask is followed by one more.
+// Runs deliveries as jobs of BullMQ: one job per destination, requested after each publish. A request while a job waits adds nothing,
+// because that job delivers the newest snapshot; a request while a job runs adds one more.
 import type { Job } from "bullmq";
 import type { Config } from "../../core/config/config.ts";
 import { type ActiveJob, type KnownProfiles, runProfileJob } from "../redis/job-consumers.ts";

@@ -1,5 +1,5 @@
-// Schedules on BullMQ: one Job Scheduler per entry of a profile's `schedule`. Its id contains the entry's content, so
-// a changed entry is a new one. Schedulers are stored only in Redis; if Redis is emptied, they are created again from
+// Starts syncs at the times of the setting `schedule` with BullMQ: one Job Scheduler per entry of a profile. Its id contains the entry's
+// content, so that a changed entry is a new one. Schedulers are stored only in Redis; if Redis is emptied, they are created again from
 // here.
 import type { Job, JobSchedulerJson, Queue } from "bullmq";
 import type { Clock } from "../../core/clock.ts";

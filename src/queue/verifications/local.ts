@@ -1,5 +1,5 @@
-// Verifications requested from a worker without Redis: one at a time per profile, never during a sync of it. They end
-// with the process. With Redis they are queued (redis.ts).
+// Runs verifications that are requested from a worker without Redis: one at a time per profile, never during a sync of it. They end with
+// the process. With Redis they are queued (redis.ts).
 
 import { hardAfter, type SessionDeps, type Sessions, WORKER_GRACE_MS } from "../../../jobs/session.ts";
 import { whenFree } from "../../core/async/waiting.ts";

@@ -1,6 +1,5 @@
-// Verifications as jobs in Redis: any process can ask for one, find it and cancel it; a worker that has the profile runs it.
-// One per profile at a time, by BullMQ's deduplication, which ends with the job. One that loses its worker, or whose worker
-// stops, runs again.
+// Runs verifications as jobs of BullMQ: any process can request one, find it and cancel it; a worker that has the profile runs it. One per
+// profile at a time, by BullMQ's deduplication. One that loses its worker, or whose worker stops, runs again.
 import type { Job } from "bullmq";
 import type { Redis } from "ioredis";
 import type { Clock } from "../../core/clock.ts";

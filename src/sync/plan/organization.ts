@@ -1,5 +1,5 @@
-// Plans the due work for the organization itself: the lists of accounts, contacts and signals, signal contents, insights, captures, usage.
-// Pure.
+// Plans the due work for the organization itself: the lists of accounts, contacts and signals, signal contents, insights, usage, and
+// captures (counts of signals per type, stored anew each time). Pure.
 import { type StreamSpec, streamSpec, wantedContent } from "../../catalog/streams.ts";
 import type { ScopeState } from "../../warehouse/record/checkpoint.ts";
 import { overlappingPages } from "../list/coverage/page-geometry.ts";

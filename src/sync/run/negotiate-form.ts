@@ -1,5 +1,5 @@
-// After a refused request (400, or heavy fields that are not granted): chooses the form (page size, order, filters, embedded records) in
-// which the run requests the same rows again, or fails the list if no form is left. list/form.ts has the order of forms.
+// Negotiates the form of a list (page size, order, filters, embedded records) after the service refused a request (400, or heavy fields
+// that are not granted): chooses the next form for the same rows, or fails the list if none is left. list/form.ts has the order of forms.
 import { causeOf } from "../../api/outcome.ts";
 import { DuckmirrorError } from "../../core/errors.ts";
 import type { ReadRequest } from "../list/coverage/read-types.ts";

@@ -1,4 +1,4 @@
-// Statements on one connection: values bound, rows parsed by a schema, rows appended.
+// Runs SQL statements on one connection: binds values, parses rows by a schema, appends rows.
 import * as client from "@duckdb/node-api";
 import {
   BIGINT,

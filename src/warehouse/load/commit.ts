@@ -1,5 +1,5 @@
-// One checkpoint in one transaction: rows, seen keys, history, rejects, drift, scope states, ledger, quota.
-// Invariants I1 (a cursor never passes unwritten rows) and I2 (loading a page twice equals once).
+// Writes one checkpoint in one transaction: rows, seen keys, history, rejects, drift, scope states, ledger, quota. Invariants I1 (a cursor
+// never passes unwritten rows) and I2 (loading a page twice equals once).
 import { BIGINT, DOUBLE, type DuckDBType, type DuckDBValue, INTEGER, TIMESTAMPTZ, VARCHAR } from "@duckdb/node-api";
 import { TABLE_NAMES, type TableName } from "../../catalog/tables.ts";
 import { literal } from "../../core/text/sql-text.ts";

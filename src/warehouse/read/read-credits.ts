@@ -1,5 +1,5 @@
-// Credits as `status` shows them: the service's last figures, this mirror's spending, and requests with an unknown charge.
-// It includes calls of other commands that the next sync will book.
+// Reads the credits that `status` shows: the service's last figures, this mirror's spending, and requests with an unknown charge. Includes
+// requests of other commands that the next sync will load (journal/call-lines.ts).
 import { z } from "zod";
 import type { Database } from "../duckdb/database.ts";
 import { sqlText, textsOf } from "../duckdb/sql-files.ts";

@@ -1,4 +1,4 @@
-// Saved queries of the program: the files of sql/queries, by name.
+// Lists and loads the saved queries of the program: the files of sql/queries, by name.
 import { DuckmirrorError } from "../../core/errors.ts";
 import { listProgram, programFile } from "../../core/program-files.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";

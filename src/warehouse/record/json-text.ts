@@ -1,6 +1,5 @@
-// JSON texts that the warehouse stores: compares two, and joins and splits the members of `_extra`. Pure.
-// Members of a value keep their received order, so that the engine's own writer can be used (docs/decisions/loading.md); those of `_extra`
-// are sorted by name.
+// Compares JSON texts that the warehouse stores, and joins and splits the members of `_extra`. Pure. Members of a value keep their received
+// order, so that the engine's own writer can be used (docs/decisions/loading.md); those of `_extra` are sorted by name.
 import { parse } from "lossless-json";
 import { exactJson, type JsonValue, jsonText, storable, writeJson } from "../../core/json.ts";
 

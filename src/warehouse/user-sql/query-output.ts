@@ -1,4 +1,4 @@
-// Rows of a query as CSV, JSON, NDJSON or cells of a table. Pure.
+// Formats the rows of a query as CSV, JSON, NDJSON or cells of a table. Pure.
 // Values as the warehouse reads them: bigint where a double is not exact, times as ISO text, lists as arrays.
 import type { OutValue } from "../duckdb/out-values.ts";
 

@@ -1,5 +1,5 @@
-// Destination of kind ducklake. One transaction, and so one snapshot of the lake, takes rows, views and position; a reader
-// sees the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
+// `Destination` of kind `ducklake`: delivers rows, views and position in one transaction, and so one snapshot of the lake; a reader sees
+// the lake before or after it. DuckDB with extensions does the work, in a process that may die at any moment.
 import { existsSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { systemClock, timerMs } from "../../../core/clock.ts";

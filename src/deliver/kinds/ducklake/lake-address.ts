@@ -1,4 +1,4 @@
-// Address of a lake: its catalog, its files, and the extensions of DuckDB that reach them. PURE.
+// Parses the address of a lake: its catalog, its files, and the extensions of DuckDB that reach them. PURE.
 import { resolve } from "node:path";
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";

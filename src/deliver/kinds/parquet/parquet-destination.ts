@@ -1,6 +1,6 @@
-// Kind `parquet`: the export's parts in a folder or in object storage, as a set that changes as a whole (parquet-set.ts).
-// Parts have names of their own and are never changed, so that a reader of a manifest reads what it names, also while the
-// next set is being brought.
+// `Destination` of kind `parquet`: delivers the export's parts to a folder or to object storage, as a set that changes as a whole
+// (parquet-set.ts). Parts have names of their own and are never changed, so that a reader of a manifest reads what it names, also while the
+// next set is delivered.
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";

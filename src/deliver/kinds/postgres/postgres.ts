@@ -1,5 +1,5 @@
-// Destination of kind postgres: the tables of the mirror in a schema. One transaction writes rows and position, so readers
-// see the tables as they were before it or after it. A new table is filled directly; rows of an existing table are staged, then merged.
+// `Destination` of kind `postgres`: delivers the mirror's tables to a schema. One transaction writes rows and position, so readers see the
+// tables as they were before it or after it. A new table is filled directly; rows of an existing table are staged, then merged.
 import type { SettingsOf } from "../../../core/config/destinations/destination-settings.ts";
 import { DuckmirrorError, isCode } from "../../../core/errors.ts";
 import {

@@ -1,5 +1,5 @@
-// SQL for Postgres: schema, tables, staging tables, and how staged rows become the table's. Pure; names come from the catalog
-// and the configuration, and are quoted.
+// SQL of a delivery to Postgres: creates schema, tables and staging tables, and merges staged rows into a table. Pure; names come from the
+// catalog and the configuration, and are quoted.
 import { quoted } from "../../../core/text/sql-text.ts";
 import { streamQuery } from "../../../warehouse/read/query.ts";
 import type { DeliveredTable, Position } from "../../destination.ts";

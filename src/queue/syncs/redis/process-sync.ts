@@ -1,5 +1,5 @@
-// The job of a sync: runs its streams, publishes, stores the report. sync-life.ts decides whether it ends after a run or runs
-// again. A sync that failed, or some of its streams, is a dead letter, and its report is kept with the job.
+// Runs the job of a sync: its streams, the publish, and the storing of the report. sync-life.ts decides whether the sync ends after a run
+// or runs again. A sync that failed, or some of its streams, is a dead letter, and its report is kept with the job.
 import { DelayedError } from "bullmq";
 import { openStreams, type publishJob, type RunResult, runResultOf } from "../../../../jobs/publish.ts";
 import type { Sessions } from "../../../../jobs/session.ts";

@@ -1,9 +1,9 @@
-// Closes the gap after a walk that did not add up, or whose list may have changed while it was read. It requests rows that are
-// probably gone by id, which costs nothing if they are, and deletes those that return 404. Then it reads the changes since the
-// walk began, and the present count: rows that came behind the reader are among them. docs/decisions/gone-rows.md.
+// Closes the gap between mirror and service after a walk that did not add up, or whose list may have changed while it was read: deletes
+// rows whose id returns 404 (free), then reads the changes since the walk began, and the present count. The list ends complete, or as
+// `unconfirmed` with a reason. docs/decisions/gone-rows.md.
 //
-//   walk ended ─▶ suspects asked by id ─▶ changes read ─▶ agrees ─▶ complete
-//                        │                     └─ differs ─▶ unconfirmed
+//   walk ended ─▶ suspects requested by id ─▶ changes read ─▶ agrees ─▶ complete
+//                        │                          └─ differs ─▶ unconfirmed
 //                        └─ unmet rows left, or the 404s are not to be trusted ─▶ unconfirmed
 import type { Unconfirmed } from "../../../warehouse/record/checkpoint.ts";
 import { isBelieved, mayHaveChanged } from "../../list/decide.ts";

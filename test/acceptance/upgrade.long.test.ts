@@ -18,7 +18,7 @@ const changedBuild = (change: (code: string) => string): string => {
   const folder = tempFolder();
   cpSync(join(dirname(inject("builtCli")), "../.."), folder, { recursive: true });
   symlinkSync(fileURLToPath(new URL("../../node_modules", import.meta.url)), join(folder, "node_modules"));
-  const name = readdirSync(join(folder, "bundle")).find((file) => /^payloads-.*\.js$/.test(file));
+  const name = readdirSync(join(folder, "bundle")).find((file) => /^job-payloads-.*\.js$/.test(file));
   expect(name).toBeDefined();
   const path = join(folder, "bundle", name ?? "");
   writeFileSync(path, change(readFileSync(path, "utf8")));

@@ -177,17 +177,13 @@ test("followed companies have company, status and problem, those with a problem 
     following: { list: async () => inputs, add: async () => ({ added: [] }), remove: async () => ({ removed: [] }) },
   });
   const some = following({ ...resolved, input: "acme.example" }, { ...lost, input: "<b>nobody.example</b>" });
-  await rig.openBoth(
-    `${await served(some)}/accounts`,
-    async (page) => {
-      await page.locator("#following-card").getByText("2 inputs, 1 with a problem.").waitFor();
-      expect(await lines(page, "#following-card")).toEqual([
-        expect.stringMatching(/<b>nobody\.example<\/b>[\s\S]*nobody knows it/),
-        expect.stringMatching(/acme\.example\s+77\s+found/),
-      ]);
-    },
-    { moves: true },
-  );
+  await rig.openBoth(`${await served(some)}/accounts`, async (page) => {
+    await page.locator("#following-card").getByText("2 inputs, 1 with a problem.").waitFor();
+    expect(await lines(page, "#following-card")).toEqual([
+      expect.stringMatching(/<b>nobody\.example<\/b>[\s\S]*nobody knows it/),
+      expect.stringMatching(/acme\.example\s+77\s+found/),
+    ]);
+  });
   const { page } = await rig.open(`${await served(following())}/accounts`);
   expect(await page.locator("#following-card").count()).toBe(0);
 });
@@ -213,17 +209,13 @@ test("the fleet has members, a silent one among them, queues and pauses", async 
       { kind: "queue", name: "pages-0123456789abcdef", since: null },
     ],
   });
-  await rig.openBoth(
-    `${await served({}, fleet)}/runs`,
-    async (page) => {
-      const card = page.locator("#fleet");
-      for (const text of ["night-2", "silent for 21s", "alive", "pages-0123456789abcdef", "4m"])
-        await card.getByText(text, { exact: true }).first().waitFor();
-      await card.getByText("The fleet is paused since 10m").waitFor();
-      await card.getByText("Queue pages-0123456789abcdef is paused").waitFor();
-    },
-    { moves: true },
-  );
+  await rig.openBoth(`${await served({}, fleet)}/runs`, async (page) => {
+    const card = page.locator("#fleet");
+    for (const text of ["night-2", "silent for 21s", "alive", "pages-0123456789abcdef", "4m"])
+      await card.getByText(text, { exact: true }).first().waitFor();
+    await card.getByText("The fleet is paused since 10m").waitFor();
+    await card.getByText("Queue pages-0123456789abcdef is paused").waitFor();
+  });
 });
 
 test("while Redis is away the page says so; without Redis there is no fleet", async () => {

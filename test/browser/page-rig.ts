@@ -32,8 +32,6 @@ interface Look {
   readonly dark?: boolean;
   /** Waits until every figure is there. */
   readonly settled?: boolean;
-  /** A part that comes late moves the others. */
-  readonly moves?: boolean;
 }
 
 export type Served = Partial<ServerOptions> & Pick<ServerOptions, "profiles">;
@@ -52,7 +50,7 @@ export interface PageRig {
   /** Opens an address in a context of its own that ends with the test. */
   open(url: string, look?: Look): Promise<OpenPage>;
   /** Opens an address narrow and light, then wide and dark: both must pass `check` and be well drawn. Returns the second. */
-  openBoth(url: string, check: (page: Page) => unknown, look?: Pick<Look, "settled" | "moves">): Promise<OpenPage>;
+  openBoth(url: string, check: (page: Page) => unknown, look?: Pick<Look, "settled">): Promise<OpenPage>;
 }
 
 /** A rig for the tests of a file; closed after the last. */
@@ -93,11 +91,11 @@ export const rigForFile = async (): Promise<PageRig> => {
     openBoth: async (url, check, look = {}) => {
       const narrow = await open(url, { ...look, width: 360 });
       await check(narrow.page);
-      await expectWellDrawn(narrow, `${url}, narrow and light`, look.moves);
+      await expectWellDrawn(narrow, `${url}, narrow and light`);
       await narrow.page.context().close();
       const wide = await open(url, { ...look, dark: true });
       await check(wide.page);
-      await expectWellDrawn(wide, `${url}, wide and dark`, look.moves);
+      await expectWellDrawn(wide, `${url}, wide and dark`);
       return wide;
     },
   };
@@ -145,8 +143,8 @@ export const layoutShift = async (page: Page): Promise<number> =>
   );
 
 /** Accessible, still, no wider than the window, and without a complaint of the browser's but one about a missing mirror. */
-export const expectWellDrawn = async ({ page, complaints }: OpenPage, where: string, moves = false): Promise<void> => {
-  if (!moves) expect.soft(await layoutShift(page), where).toBeLessThanOrEqual(0.02);
+export const expectWellDrawn = async ({ page, complaints }: OpenPage, where: string): Promise<void> => {
+  expect.soft(await layoutShift(page), where).toBeLessThanOrEqual(0.02);
   await expectNoSidewaysScroll(page);
   expect.soft(await seriousFindings(page), where).toEqual([]);
   const others = complaints.filter((text) => !text.includes("503"));

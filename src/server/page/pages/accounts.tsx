@@ -1,5 +1,5 @@
 // Page of accounts: a list to search, highest score first; and the companies that the mirror follows.
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { FollowedInput } from "../../../../jobs/following.ts";
 import { count, counted } from "../format.ts";
 import { Badge, Card, Inside, Problem, Table, Time } from "../parts/parts.tsx";
@@ -91,6 +91,10 @@ export const Accounts = () => {
   const asked = useSettled(words.trim());
   const [offset, setOffset] = useState(0);
   const { value, error } = useAsk<AccountList>(`/api/accounts?offset=${offset}&q=${encodeURIComponent(asked)}`);
+  const [isListed, setListed] = useState(false);
+  useEffect(() => {
+    if (value !== null) setListed(true);
+  }, [value]);
   if (error !== null) return <Problem error={error} />;
   return (
     <>
@@ -124,7 +128,8 @@ export const Accounts = () => {
           ) : null}
         </p>
       </Card>
-      <Following />
+      {/* Not before the accounts, which would move it. */}
+      {isListed ? <Following /> : null}
     </>
   );
 };

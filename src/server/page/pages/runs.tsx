@@ -217,8 +217,9 @@ export const Runs = () => {
           </button>
         ) : null}
       </Card>
-      {abilities.fleet ? <Fleet /> : null}
       <Rate figures={status.value} />
+      {/* Last, because its answer comes late and would move what is below. */}
+      {abilities.fleet ? <Fleet /> : null}
     </>
   );
 };

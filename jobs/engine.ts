@@ -1,4 +1,5 @@
-// Opens what every job needs that calls the service (warehouse, archive, credit ledger, connection), runs its work, and closes all of it.
+// Opens what sync and verify need to call the service (warehouse, archive, credit ledger, connection, redaction of erased people), runs their
+// work in a trace, and closes all of it.
 
 import { createHmac } from "node:crypto";
 import { createRedactor, type Redactor } from "../src/api/redact.ts";
@@ -50,13 +51,13 @@ const syncAttributes = (report: SyncReport): SpanAttributes => {
 };
 
 /** Sets the result of a sync. A spent budget or an interruption is no failure; `duckmirror.ended_by` shows it. */
-export const noteSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {
+export const traceSync = (span: Span, report: SyncReport, error: DuckmirrorError | null): void => {
   span.set({ ...syncAttributes(report), "duckmirror.ended_by": error?.code });
   if (report.status === "failed" || report.status === "partial") span.fail(error?.code ?? "STREAMS_FAILED");
 };
 
 /** Sets the result of a verification. Differences are its result, so they are no failure. */
-export const noteVerify = (span: Span, report: VerifyReport, error: DuckmirrorError | null): void => {
+export const traceVerify = (span: Span, report: VerifyReport, error: DuckmirrorError | null): void => {
   span.set({
     "duckmirror.run.id": report.run_id,
     "duckmirror.requests": report.checks.length,

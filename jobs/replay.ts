@@ -1,4 +1,5 @@
-// Job replay: rebuilds the working database from the archive and publishes it. Sends nothing, needs no token.
+// Job replay: rebuilds the working database from the archive, or from a baseline and the archive since, and publishes it. Calls no service and
+// needs no token; a mirror with a home keeps the result there.
 import type { Clock } from "../src/core/clock.ts";
 import type { Config } from "../src/core/config/config.ts";
 import { DuckmirrorError } from "../src/core/errors.ts";

@@ -17,7 +17,7 @@ import { noteRules } from "../src/warehouse/file/baseline/baseline.ts";
 import { removeOutdated } from "../src/warehouse/file/upkeep/history-retention.ts";
 import { warehousePaths } from "../src/warehouse/file/working-file.ts";
 import { firstStartOf, unusedRunId } from "../src/warehouse/read/read-run.ts";
-import { type JobContext, noteSync, withEngine } from "./engine.ts";
+import { type JobContext, traceSync, withEngine } from "./engine.ts";
 import { eraseAsked } from "./following.ts";
 import { enterHome } from "./home.ts";
 import { fieldRules } from "./replay.ts";
@@ -110,7 +110,7 @@ export const syncJob = async (given: Config, request: SyncRequest, context: JobC
           const publish = { ...options.publish, hasErased: erased > 0 || options.eraseOutside };
           const own = { archiveLimits, publish, runId, syncId: options.runId, fullSince };
           const result = await runSync({ ...options, ...own }, deps);
-          noteSync(span, result.report, result.error);
+          traceSync(span, result.report, result.error);
           return result;
         }).finally(noted.end);
       }),

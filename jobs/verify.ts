@@ -3,7 +3,7 @@ import type { Config } from "../src/core/config/config.ts";
 import { withFollowing } from "../src/core/state/following.ts";
 import { inSpan, noTracer } from "../src/core/tracing.ts";
 import { runVerify, type VerifyResult } from "../src/sync/verify/verify.ts";
-import { type JobContext, noteVerify, withEngine } from "./engine.ts";
+import { type JobContext, traceVerify, withEngine } from "./engine.ts";
 import { syncOptions } from "./sync.ts";
 
 /** Default credits of a verification: enough to check every list and some records of every other kind. */
@@ -40,7 +40,7 @@ export const verifyJob = async (given: Config, request: VerifyRequest, context: 
         const options = { sync, sample, counts, repair };
         const named = runId === undefined ? {} : { runId };
         const result = await runVerify({ ...options, ...named }, deps);
-        noteVerify(span, result.report, result.error);
+        traceVerify(span, result.report, result.error);
         return result;
       }),
     { attributes: { "duckmirror.profile": config.profile } },

@@ -1,4 +1,5 @@
-// Opens a destination by its kind. A kind's code and packages are loaded when a destination of it is opened.
+// Opens a destination by its kind, for deliveries and for `query --from` a lake. A kind's code and packages are loaded when a destination of it
+// is opened. Hides the secrets of addresses from messages.
 
 import { timerMs } from "../core/clock.ts";
 import type { DestinationSettings } from "../core/config/destinations/destination-settings.ts";

@@ -7,7 +7,7 @@ import { DuckmirrorError, detailOf } from "../core/errors.ts";
 import { recordRequests } from "./audit-trail/hooks.ts";
 import { createMetrics, createRunFigures } from "./figures/metrics.ts";
 import { guardedApp } from "./http/guarded-app.ts";
-import { contextOf, type ServerOptions } from "./http/server-context.ts";
+import { createContext, type ServerOptions } from "./http/server-context.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { explorerRoutes } from "./routes/explorer.ts";
 import { healthRoutes, metricsRoutes } from "./routes/health.ts";
@@ -33,7 +33,7 @@ export const createServer = async (
 ): Promise<Server> => {
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal);
-  const context = contextOf(options, stopping.signal);
+  const context = createContext(options, stopping.signal);
   const app = guardedApp(options, context);
   recordRequests(app, context);
   healthRoutes(app, context);

@@ -1,6 +1,6 @@
 // What the spans of syncs and verifications say of their ends.
 import { expect, test } from "vitest";
-import { noteSync, noteVerify } from "../../jobs/engine.ts";
+import { traceSync, traceVerify } from "../../jobs/engine.ts";
 import { DuckmirrorError } from "../../src/core/errors.ts";
 import { recordingTracer } from "../support/recorded-spans.ts";
 import { aReport, aStreamReport } from "../support/reports.ts";
@@ -19,7 +19,7 @@ test("the span of a sync has the sums of its streams, and names those that faile
     aStreamReport("signals", { inserted: 3, rejected: 4, status: "failed" }),
   ];
   const report = { ...aReport({ run_id: "run-7" }), streams };
-  noteSync(span, report, null);
+  traceSync(span, report, null);
   expect(attributes).toMatchObject({
     "duckmirror.run.id": "run-7",
     "duckmirror.status": "done",
@@ -40,7 +40,7 @@ test.each([
   ["partial", null, null, ["STREAMS_FAILED"]],
 ] as const)("a sync that ended as %s says what ended it, and whether it failed", (status, error, endedBy, failed) => {
   const { span, attributes, failures } = aSpan();
-  noteSync(span, aReport({ status }), error);
+  traceSync(span, aReport({ status }), error);
   expect(attributes?.["duckmirror.ended_by"] ?? null).toBe(endedBy);
   expect(failures).toEqual(failed);
 });
@@ -53,7 +53,7 @@ test.each([
 ])("a verification with %s", (_, error, failed) => {
   const { span, attributes, failures } = aSpan();
   const credits = { spent: 2, remaining: 98, limit: 100, resets_at: null };
-  noteVerify(span, { run_id: "v-1", credits, checks: [], checks_left: 0, differences: [] }, error);
+  traceVerify(span, { run_id: "v-1", credits, checks: [], checks_left: 0, differences: [] }, error);
   expect(attributes).toMatchObject({ "duckmirror.credits.spent": 2, "duckmirror.ended_by": error.code });
   expect(failures).toEqual(failed);
 });

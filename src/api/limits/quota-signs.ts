@@ -1,5 +1,5 @@
-// Distinguishes a refusal for lack of credits from one for speed (429) or rights (403), by several signs, because API.md
-// documents none. Pure.
+// Says what a refusal is for: lack of credits, speed, too many requests in flight (429), or rights (403); and when credits or requests come back.
+// By several signs, because API.md documents none. Pure.
 import type { ApiOutcome, RefusedOutcome } from "../outcome.ts";
 
 // What a refusal for speed counts: requests per time, or requests in flight. Pure. API.md shows neither.

@@ -1,5 +1,5 @@
-// Requests a sync from a worker and waits for its end (`trigger`, `sync` beside a worker); requests it again if the worker or Redis lost
-// it. Each request is noted in the audit trail.
+// Requests a sync from a worker and waits for its end, for `trigger`; requests it again if the worker or Redis lost it. Each request is noted
+// in the audit trail.
 
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";

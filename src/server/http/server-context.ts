@@ -1,4 +1,5 @@
-// Types of what the server's routes receive: per mirror its snapshot, audit trail and actions; clock, limits and settings.
+// What the server's routes share: per mirror its snapshot, audit trail and actions; clock, limits, settings, and the count of crashes of users'
+// SQL. Its types, and `createContext`, which makes it from the server's options.
 import { z } from "zod";
 import type { AlertFigures } from "../../../jobs/alerts.ts";
 import { briefly } from "../../core/async/waiting.ts";
@@ -171,7 +172,7 @@ const profileQuery = z.object({ profile: z.string().optional() });
 /** Probes, scrapes and open pages within this time get one reading of Redis, ms. */
 const FLEET_KEPT_MS = 1_000;
 
-export const contextOf = (options: ServerOptions, closing: AbortSignal): ServerContext => {
+export const createContext = (options: ServerOptions, closing: AbortSignal): ServerContext => {
   const mirrors = options.profiles.map(({ snapshot, ...profile }) => ({
     ...profile,
     snapshots: openSnapshots(snapshot),

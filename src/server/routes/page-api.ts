@@ -1,5 +1,5 @@
-// Serves the data of the page as JSON, GET only: figures of the snapshot, runs and their requests, findings, the next sync's cost. Times in
-// ms since the epoch. `?profile=` names the mirror; the default is the first.
+// Serves what the page shows as JSON, GET only: figures of the snapshot, runs and their requests, findings, progress, alerts, settings, what
+// each mirror's page may do, and the next sync's cost. `?profile=` names the mirror; the default is the first.
 import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import { contentFields } from "../../catalog/field-rules.ts";

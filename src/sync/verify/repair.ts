@@ -1,5 +1,5 @@
-// Repairs counts that differ, by walking their lists. An ordinary sync does the walks, with all its guards, within
-// the remaining credits.
+// Repairs what verify found by walking the lists: counts that differ, and rows that vanished. An ordinary sync does the walks, with all its
+// guards, within the remaining credits; then the counts are taken again. Also estimates what the repair would cost.
 import { isStreamName, type StreamName, streamSpec } from "../../catalog/streams.ts";
 import { tableSpec } from "../../catalog/tables.ts";
 import { withHint } from "../../core/errors.ts";

@@ -1,5 +1,6 @@
-// Applies every change of the working database (checkpoints, deletes, run starts and ends), live or during a replay: writes its journal
-// entry, then makes it. So a replay repeats every change except what retention removes, and the next sync removes that again.
+// Applies changes of the working database by checkpoint: rows and list states of a commit, deletes, scope marks, capabilities, run starts and
+// ends. Live, it writes the journal entry first; a replay applies the same without one. So a replay repeats every change except what retention
+// removes, and the next sync removes that again. Erasures and new starts of the feed have journal entries of their own (forget, feed-check).
 import type { TableName } from "../../catalog/tables.ts";
 import { forgottenId } from "../../core/forgotten.ts";
 import { type JsonValue, jsonText } from "../../core/json.ts";

@@ -1,5 +1,5 @@
-// Compares received records with the mirror, field by field, by the rules of loading, and changes nothing.
-// SQL is generated because the table varies; every value is bound.
+// Reads of the mirror for verify: compares received records with its rows, field by field, by the rules of loading; draws samples of ids, and
+// counts rows by value. Changes nothing. SQL is generated because tables and fields vary; every value is bound.
 
 import { z } from "zod";
 import { type TableName, type TableSpec, tableSpec } from "../../catalog/tables.ts";

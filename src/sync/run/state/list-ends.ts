@@ -1,5 +1,5 @@
 // Ends lists of a run: finishes, closes, fails or postpones a list, stores its state in the mirror, and updates the run's counts,
-// completeness and suspected deletions.
+// completeness and suspected deletions. A failure that repeats is noted a few times only; an end that makes other work due requests a new plan.
 import { streamSpec } from "../../../catalog/streams.ts";
 import { type DuckmirrorError, withHint } from "../../../core/errors.ts";
 import { counted } from "../../../core/text/units.ts";

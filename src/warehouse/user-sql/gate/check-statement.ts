@@ -1,5 +1,6 @@
-// Checks a user's statement on DuckDB's own parse of it, before anything binds: one statement that reads, and calls only what is listed
-// below. The fence holds without this; the gate keeps known faults of the engine away from users' SQL.
+// Checks a user's statement on DuckDB's own parse of it, before anything binds: one statement that reads, with the functions and types that
+// are listed (generated list; the program's own macros and views, too), and without the offsets and constants that crash the engine. The fence
+// holds without this; the gate keeps known faults of the engine away from users' SQL.
 import type { DuckDBConnection } from "@duckdb/node-api";
 
 // THE lists of functions and types that a user's SQL may name: those of DuckDB (`duckdb_functions()`, `duckdb_types()`)

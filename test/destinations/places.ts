@@ -1,4 +1,4 @@
-// RunSlots of object storage that tests deliver to, and what lies there, read with the SDK of the service and not with the store: a
+// Places of object storage that tests deliver to, and what lies there, read with the SDK of the service and not with the store: a
 // bucket of moto, an imitation of S3, and a container of azurite, Microsoft's emulator. Azure itself was not at hand.
 import { createHash } from "node:crypto";
 import { mkdirSync, writeFileSync } from "node:fs";

@@ -20,7 +20,7 @@ export interface Parsed extends SourceFile {
   readonly imports: readonly Import[];
   /** Globals of the process that the file touches. */
   readonly globals: readonly string[];
-  /** RunSlots that read a time from text by `Date`, as written. */
+  /** Places that read a time from text by `Date`, as written. */
   readonly datesRead: readonly string[];
   /** Fields of classes that other files can change. */
   readonly openFields: readonly string[];

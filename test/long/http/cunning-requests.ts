@@ -18,7 +18,7 @@ const UP = [
   "..%2f",
 ];
 
-/** RunSlots that only the key opens, reached through places that are open to everybody. */
+/** Places that only the key opens, reached through places that are open to everybody. */
 const PATHS: readonly RawAttack[] = [
   ...getting(
     "path",

@@ -109,7 +109,7 @@ export const PLANTS: readonly Plant[] = [
   ...at(["duckmirror.yaml.new"], "nothing", INIT),
 ];
 
-/** RunSlots where links are planted again and again while a command runs. */
+/** Places where links are planted again and again while a command runs. */
 export const RACES: readonly { readonly path: string; readonly argv: readonly string[] }[] = [
   { path: ".warehouse.duckdb.new", argv: SYNC },
   { path: "warehouse.duckdb.wal", argv: SYNC },

@@ -102,15 +102,21 @@ test("a cursor that holds an id reads on without it", async () => {
   expect(await texts("SELECT cursor FROM sync.stream_state")).toEqual(['{"page":3,"ids":["forgotten:h1","bea-0002"]}']);
 });
 
-test("the service's request history keeps its other values to the last digit", async () => {
-  await database.run(
-    `INSERT INTO main.usage_requests (id, endpoint, input, _extra)
-     VALUES (1, '/v1/contacts/ann-0001', '{"contactId":"ann-0001"}', '{"of":"ann-0001","big":12345678901234567890}')`,
-  );
+test("the service's request history, and its earlier versions, keep their other values to the last digit", async () => {
+  for (const table of ["main", "history"])
+    await database.run(
+      `INSERT INTO ${table}.usage_requests BY NAME (SELECT 1 AS id, '/v1/contacts/ann-0001' AS endpoint,
+         '{"contactId":"ann-0001"}' AS input, '{"of":"ann-0001","big":12345678901234567890}' AS _extra
+         ${table === "main" ? "" : `, 'update' AS change, ${AT} AS valid_to`})`,
+    );
   await forget(ANN);
-  expect(await texts("SELECT concat_ws(' ', endpoint, input, _extra) FROM main.usage_requests")).toEqual([
-    '/v1/contacts/forgotten:h1 {"contactId":"forgotten:h1"} {"of":"forgotten:h1","big":12345678901234567890}',
-  ]);
+  for (const table of ["main", "history"])
+    expect([table, await texts(`SELECT concat_ws(' ', endpoint, input, _extra) FROM ${table}.usage_requests`)]).toEqual(
+      [
+        table,
+        ['/v1/contacts/forgotten:h1 {"contactId":"forgotten:h1"} {"of":"forgotten:h1","big":12345678901234567890}'],
+      ],
+    );
 });
 
 test("an escaped id leaves rejected records of the request history and drift values; those of others stay", async () => {

@@ -236,6 +236,20 @@ test("no credit allowed: exit code 4, and nothing is sent", async () => {
   expect([code, err + out, paths]).toEqual([4, expect.stringContaining("BUDGET_SPENT"), []]);
 });
 
+test("no credit left by the last report: exit code 4, and nothing is sent", async () => {
+  const poor = await startSandbox({ seed: 9, accounts: 2, plan: "enterprise", credits: 3, threads: 1 });
+  try {
+    const { lookup, run: inMirror } = aMirror({ DUCKMIRROR_BASE_URL: poor.url, DUCKMIRROR_TOKEN: poor.token });
+    expect((await inMirror("sync", "accounts", "signals")).code).toBe(0);
+    const before = poor.stats().requests;
+    const run = await lookup("company", "nobody.example");
+    expect([run.code, poor.stats().requests]).toEqual([4, before]);
+    expect(run.err + run.out).toContain("QUOTA_SPENT");
+  } finally {
+    await poor.close();
+  }
+});
+
 test("for people: the record, its source and its cost", async () => {
   const { run } = aMirror();
   const first = await run("lookup", "company", company.domain);

@@ -1,4 +1,4 @@
-// Access tiers (API.md): without Full Access its lists are left alone, and gaining it is noticed. Shows P4.
+// Access tiers (API.md): without Full Access its lists are left alone, and gaining it is noticed. Shows P4 and P11.
 import { expect, test } from "vitest";
 import type { Clock } from "../../../../../src/core/clock.ts";
 import { readTier } from "../../../../../src/core/state/tier.ts";

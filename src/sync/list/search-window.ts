@@ -37,13 +37,14 @@ const windowOf = (
   end: WalkEnd,
   { now, startedAt }: Times,
 ): Window => {
-  const { endsEarly, moved, total } = coverage;
+  const { endsEarly, moved, total, fall } = coverage;
   const rows = end === "cutOff" ? coverage.end : endOf(coverage, held);
   if (end === "settled" || rows === null) return null;
   const same = before?.rows === rows ? before : null;
   const isLater = same !== null && same.notBefore < startedAt;
   const walks = same === null ? 1 : same.walks + (isLater ? 1 : 0);
-  const differs = total === null ? 0 : Math.abs(total - rows);
+  // A count that varies may agree at the end of each walk, and yet have fallen between two of its pages.
+  const differs = Math.max(fall, total === null ? 0 : Math.abs(total - rows));
   // Rows that come while a list is read move its count, too: one such walk proves nothing.
   const isPaused = end === "cutOff" || (endsEarly && !moved) || walks >= SURE;
   return {

@@ -6,6 +6,7 @@ import type { Coverage } from "../../../../src/sync/list/coverage/coverage.ts";
 import type { PageRead } from "../../../../src/sync/list/coverage/read-types.ts";
 import { initialForm, type ListForm } from "../../../../src/sync/list/form.ts";
 import { next } from "../../../../src/sync/list/next.ts";
+import { windowAfter } from "../../../../src/sync/list/search-window.ts";
 import {
   acceptedGap,
   isActive,
@@ -368,4 +369,15 @@ test("the gap is what the service counts beyond the rows, or fewer, and unknown 
   expect(
     [{ totalCount: null, rowsAtWalk: 7 }, { totalCount: 7, rowsAtWalk: null }, undefined].map(acceptedGap),
   ).toEqual([null, null, null]);
+});
+
+test("walks that end at the same row know how far the count fell between their pages, though it agrees at the end", () => {
+  const opening = opened("accounts", "walk", { rows: 6 });
+  const { progress } = asReading(opening).reading;
+  if (progress.kind !== "walk") throw new TypeError(progress.kind);
+  const coverage = { ...progress.coverage, end: 6, total: 6, moved: true, fall: 2 };
+  const list = knowing(opening, { progress: { ...progress, coverage } });
+  const before = { rows: 6, walks: 1, notBefore: T0, spread: 0 };
+  const after = windowAfter(before, list, "unconfirmed", { now: T0 + DAY, startedAt: T0 + HOUR });
+  expect(after).toMatchObject({ rows: 6, walks: 2, spread: 2 });
 });

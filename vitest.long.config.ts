@@ -22,7 +22,7 @@ export default defineConfig({
   test: {
     env: {
       SECOND_SEEDS: env.SECOND_SEEDS ?? "80",
-      SECOND_FILES: env.SECOND_FILES ?? "4",
+      SECOND_FILES: env.SECOND_FILES ?? "2",
       FEED_CASES: env.FEED_CASES ?? "12",
       DUCKMIRROR_LIFE_HISTORIES: env.DUCKMIRROR_LIFE_HISTORIES ?? "200",
       LOAD_CASES: env.LOAD_CASES ?? "40",

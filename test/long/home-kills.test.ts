@@ -24,7 +24,7 @@ import { createFakeService } from "../support/fake-service.ts";
 import { dumpMirror } from "../support/mirror-dump.ts";
 import { startRedis } from "../support/redis.ts";
 
-const KILLS = Number(process.env.KILLS ?? "4");
+const KILLS = Number(process.env.KILLS ?? "3");
 const SEED = Number(process.env.SEED ?? "453895");
 const WORKERS = 3;
 const MIRRORS = 6;

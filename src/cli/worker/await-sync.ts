@@ -3,7 +3,7 @@
 
 import type { Clock } from "../../core/clock.ts";
 import { DuckmirrorError, isCode } from "../../core/errors.ts";
-import type { RequestedSync, Started, SyncRequest } from "../../core/report/triggers.ts";
+import type { RequestedSync, Started, TriggerRequest } from "../../core/report/triggers.ts";
 import { type ProfileStart, profileOf, type Triggers, tracedTriggers } from "../../queue/requests/sync-requests.ts";
 import { audited } from "../audited.ts";
 import type { CommandContext, Profiles } from "../command.ts";
@@ -12,7 +12,7 @@ import type { WorkerConnection } from "./worker-connection.ts";
 // Requests for syncs with their lines in the audit trail of their profiles. Over HTTP, the worker's server writes the lines.
 
 /** Requests the sync of a profile. Throws PROFILE_UNKNOWN, AUDIT_UNWRITABLE and the errors of the triggers. */
-export type Start = (ask: SyncRequest) => Promise<ProfileStart>;
+export type Start = (ask: TriggerRequest) => Promise<ProfileStart>;
 
 export const recordedStart = async (
   worker: WorkerConnection,
@@ -55,7 +55,7 @@ export interface Waiting {
  * because another caller gave it more time, or did not end in time; INTERRUPTED; and the error that kept the worker
  * away for a minute.
  */
-export const untilEnded = async (runId: string, ask: SyncRequest, waiting: Waiting): Promise<RequestedSync> => {
+export const untilEnded = async (runId: string, ask: TriggerRequest, waiting: Waiting): Promise<RequestedSync> => {
   const { triggers, clock, signal, timeoutMs } = waiting;
   let onPaused = waiting.onPaused;
   const deadline = timeoutMs === null ? Number.POSITIVE_INFINITY : clock.now() + timeoutMs;

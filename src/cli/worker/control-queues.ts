@@ -62,12 +62,15 @@ const idsToRetry = async (choice: Choice, worker: Redis): Promise<readonly strin
   return letters.filter(({ queue }) => choice.by === "all" || queue === choice.queue).map(({ id }) => id);
 };
 
-const retry = async (
+/** Retries or drops the chosen dead letters; returns the exit code. */
+type ActOnDeadLetters = (
   choice: Choice,
   worker: WorkerConnection,
   config: Config,
   context: CommandContext,
-): Promise<number> => {
+) => Promise<number>;
+
+const retry: ActOnDeadLetters = async (choice, worker, config, context) => {
   const redis = inRedis(worker);
   const { retryDeadLetter } = await import("../../queue/dead-letters/dead-letters.ts");
   const retried: { id: string; run_id: string | null }[] = [];
@@ -92,12 +95,7 @@ const retry = async (
   return problem === null ? code : context.printProblem(problem);
 };
 
-const drop = async (
-  choice: Choice,
-  worker: WorkerConnection,
-  config: Config,
-  context: CommandContext,
-): Promise<number> => {
+const drop: ActOnDeadLetters = async (choice, worker, config, context) => {
   const redis = inRedis(worker);
   const { dropDeadLetters } = await import("../../queue/dead-letters/dead-letters.ts");
   const names = Object.values(redis.queues).map((queue) => queue.name);
@@ -115,14 +113,8 @@ const drop = async (
 };
 
 /** Carries the action out and prints it. Throws USAGE, RUN_UNKNOWN, and the errors of Redis. */
-export const retryOrDrop = (
-  action: DeadLetterAction,
-  choice: Choice,
-  worker: WorkerConnection,
-  config: Config,
-  context: CommandContext,
-): Promise<number> =>
-  action === "retry" ? retry(choice, worker, config, context) : drop(choice, worker, config, context);
+export const retryOrDrop = (action: DeadLetterAction, ...chosen: Parameters<ActOnDeadLetters>): Promise<number> =>
+  (action === "retry" ? retry : drop)(...chosen);
 
 // Queues, members and pauses of the fleet as tables for people. Pure.
 

@@ -14,7 +14,7 @@ import { jsonOrNull } from "../../core/json.ts";
 import type { Fleet, UnableProfile } from "../../core/report/fleet.ts";
 import { problemSchema } from "../../core/report/problem.ts";
 import { syncProgress } from "../../core/report/sync-progress.ts";
-import type { RequestedSync, SyncRequest } from "../../core/report/triggers.ts";
+import type { RequestedSync, TriggerRequest } from "../../core/report/triggers.ts";
 import type { Secret } from "../../core/secret.ts";
 import { runIdSchema } from "../../core/text/run-id.ts";
 import { visible, withTexts } from "../../core/text/shown-text.ts";
@@ -142,7 +142,7 @@ export interface WorkerConnection {
   /** All queues, members and pauses; null without Redis. */
   readonly fleet: FleetConnection | null;
   /** Asks the worker for syncs of all its profiles; null with Redis, where each is requested by itself. */
-  readonly startAll: ((ask: SyncRequest) => Promise<readonly ProfileStart[]>) | null;
+  readonly startAll: ((ask: TriggerRequest) => Promise<readonly ProfileStart[]>) | null;
   /** Profiles that a worker cannot sync, with the worker's host if there is Redis. */
   unable(): Promise<readonly (UnableProfile & { readonly host: string | null })[]>;
   close(): Promise<void>;
@@ -211,7 +211,7 @@ export const httpWorker = (place: WorkerPlace): Pick<WorkerConnection, "triggers
     throw errorOf(problem);
   };
   const post = async (
-    ask: SyncRequest,
+    ask: TriggerRequest,
     whose: { readonly profile: string | null } | { readonly all_profiles: true },
   ) => {
     const { streams, full, reset = [], since, idempotencyKey, traceparent, timeoutMs } = ask;

@@ -27,7 +27,7 @@ export interface RequestedSync {
   readonly paused?: boolean;
 }
 
-export interface SyncRequest {
+export interface TriggerRequest {
   /** Empty: the configured streams. */
   readonly streams: readonly string[];
   readonly full: boolean;
@@ -58,7 +58,7 @@ export interface SyncTriggers {
    * Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED, PROFILE_UNKNOWN, IDEMPOTENCY_REUSED and,
    * where the queue is in Redis, REDIS_UNAVAILABLE.
    */
-  start(ask: SyncRequest): Promise<Started>;
+  start(ask: TriggerRequest): Promise<Started>;
   find(runId: string): Promise<RequestedSync | null>;
   /** Returns false when it is unknown or has ended. */
   cancel(runId: string): Promise<boolean>;

@@ -8,7 +8,13 @@ import { DuckmirrorError, ERRORS } from "../../core/errors.ts";
 import type { Fleet } from "../../core/report/fleet.ts";
 import type { Problem } from "../../core/report/problem.ts";
 import type { RunStatus } from "../../core/report/sync-report.ts";
-import type { RequestedState, RequestedSync, Started, SyncRequest, SyncTriggers } from "../../core/report/triggers.ts";
+import type {
+  RequestedState,
+  RequestedSync,
+  Started,
+  SyncTriggers,
+  TriggerRequest,
+} from "../../core/report/triggers.ts";
 import { didYouMean } from "../../core/text/did-you-mean.ts";
 import { newRunId } from "../../core/text/run-id.ts";
 import { timeMs } from "../../core/time.ts";
@@ -102,7 +108,7 @@ export const profileOf = (profiles: readonly Config[], name: string | null): Con
 };
 
 /** The payload of a request. Throws USAGE for a stream or list that does not exist, SINCE_UNSUPPORTED. */
-export const payloadOf = (ask: SyncRequest, config: Config, now: number, random: () => number): SyncPayload => {
+export const payloadOf = (ask: TriggerRequest, config: Config, now: number, random: () => number): SyncPayload => {
   const extent = checkedExtent(config, ask);
   const wanted = extent.streams.length > 0 ? extent.streams : (config.streams ?? STREAM_NAMES);
   const streams = STREAM_NAMES.filter((name) => wanted.includes(name));
@@ -125,7 +131,7 @@ export const payloadOf = (ask: SyncRequest, config: Config, now: number, random:
  * lists before the change that the request is about.
  */
 export const mayJoin = (
-  ask: SyncRequest,
+  ask: TriggerRequest,
   wanted: SyncExtent,
   sync: SyncExtent & { readonly started: boolean },
 ): boolean => covers(sync, wanted) && (!sync.started || ask.scheduled === true);
@@ -140,7 +146,9 @@ export const keyDigest = (key: string): string => createHash("sha256").update(ke
 const sorted = (names: readonly string[]): readonly string[] => [...new Set(names)].sort();
 
 /** Digest of the request behind an idempotency key. The same key with another digest is a mistake of the caller. */
-export const requestDigest = (ask: Pick<SyncRequest, "streams" | "full" | "timeoutMs" | "reset" | "since">): string => {
+export const requestDigest = (
+  ask: Pick<TriggerRequest, "streams" | "full" | "timeoutMs" | "reset" | "since">,
+): string => {
   const { streams, full, timeoutMs = null, reset = [], since = null } = ask;
   return keyDigest(JSON.stringify([sorted(streams), full, timeoutMs, sorted(reset), since]));
 };

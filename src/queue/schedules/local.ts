@@ -6,7 +6,7 @@ import { nextRun, parseCron } from "../../core/config/schedules/cron.ts";
 import type { Schedule } from "../../core/config/schedules/schedules.ts";
 import { detailOf } from "../../core/errors.ts";
 import { levelOf } from "../../core/report/problem.ts";
-import type { Started, SyncRequest } from "../../core/report/triggers.ts";
+import type { Started, TriggerRequest } from "../../core/report/triggers.ts";
 import { inTrail } from "../../warehouse/audit/trail.ts";
 import { keyDigest, profileOf, type Triggers } from "../requests/sync-requests.ts";
 
@@ -32,7 +32,7 @@ export interface ScheduledStart {
 
 /** Throws AUDIT_UNWRITABLE where the trail is required, and errors of the triggers. */
 export const startScheduled = (
-  ask: Omit<SyncRequest, "scheduled">,
+  ask: Omit<TriggerRequest, "scheduled">,
   config: Config,
   { triggers, clock, warn }: ScheduledStart,
 ): Promise<Started> => {

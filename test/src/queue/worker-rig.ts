@@ -8,7 +8,7 @@ import { vi } from "vitest";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import type { Config } from "../../../src/core/config/config.ts";
 import type { ProgressEvent } from "../../../src/core/report/sync-progress.ts";
-import type { RequestedSync, SyncRequest } from "../../../src/core/report/triggers.ts";
+import type { RequestedSync, TriggerRequest } from "../../../src/core/report/triggers.ts";
 import { createScrubber, type Scrubber, Secret } from "../../../src/core/secret.ts";
 import { openCommandConnection } from "../../../src/queue/redis/queue-connections.ts";
 import { closeQueues, openQueues } from "../../../src/queue/redis/queues.ts";
@@ -281,5 +281,5 @@ export const reached = (
   );
 
 /** A sync that was asked for, once it has ended. */
-export const synced = async (triggers: Triggers, more: Partial<SyncRequest> = {}): Promise<RequestedSync> =>
+export const synced = async (triggers: Triggers, more: Partial<TriggerRequest> = {}): Promise<RequestedSync> =>
   reached(triggers, (await triggers.start(anAsk(more))).runId);

@@ -8,7 +8,7 @@ import { mapAtOnce } from "../../../core/async/concurrency.ts";
 import { DuckmirrorError, EXIT } from "../../../core/errors.ts";
 import type { Fleet } from "../../../core/report/fleet.ts";
 import { type SyncReport, syncReportSchema } from "../../../core/report/sync-report.ts";
-import type { RequestedSync, SyncRequest } from "../../../core/report/triggers.ts";
+import type { RequestedSync, TriggerRequest } from "../../../core/report/triggers.ts";
 import { errorOf, type ProfileStart, STARTS_AT_ONCE } from "../../../queue/requests/sync-requests.ts";
 import {
   anyArguments,
@@ -52,7 +52,7 @@ const pausesOf = (profile: string, { paused }: Fleet): readonly string[] => {
 };
 
 interface Asking {
-  readonly ask: SyncRequest;
+  readonly ask: TriggerRequest;
   readonly worker: WorkerConnection;
   readonly start: Start;
   readonly warn: (text: string) => void;
@@ -153,7 +153,7 @@ const namedProfile = ({ allProfiles }: Input, { shared, env }: CommandContext): 
   return allProfiles ? null : named;
 };
 
-const trigger = async (input: Input, ask: SyncRequest, profiles: Profiles, context: CommandContext) => {
+const trigger = async (input: Input, ask: TriggerRequest, profiles: Profiles, context: CommandContext) => {
   const { shared, terminal } = context;
   const worker = await connectWorker(profiles, context);
   try {
@@ -190,7 +190,7 @@ export const command = defineCommand({
   },
   input: inputSchema,
   run: async (input, context) => {
-    const ask: SyncRequest = {
+    const ask: TriggerRequest = {
       streams: input.withParents ? withParents(streamsOf(input.args)) : streamsOf(input.args),
       full: input.full,
       reset: input.reset,

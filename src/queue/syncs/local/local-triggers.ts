@@ -10,7 +10,7 @@ import { snapshotPath } from "../../../core/data-dir.ts";
 import { DuckmirrorError, detailOf, isCode } from "../../../core/errors.ts";
 import { endLine, levelOf, type Problem, problemOf, withCode } from "../../../core/report/problem.ts";
 import type { SyncProgress } from "../../../core/report/sync-progress.ts";
-import type { RequestedSync, SyncRequest } from "../../../core/report/triggers.ts";
+import type { RequestedSync, TriggerRequest } from "../../../core/report/triggers.ts";
 import { inSpan, type Tracer } from "../../../core/tracing.ts";
 import type { SyncPayload } from "../../requests/job-payloads.ts";
 import type { ProfileTasks } from "../../requests/keyed-tasks.ts";
@@ -156,7 +156,7 @@ export const timeLeft = ({ config, startedAt, dueAt }: Entry, now: number) =>
 /** Number of ended syncs kept in memory; older ones are read from the mirror. */
 const REMEMBERED = 1_000;
 
-const keyOf = ({ idempotencyKey }: SyncRequest, profile: string | null): string | null =>
+const keyOf = ({ idempotencyKey }: TriggerRequest, profile: string | null): string | null =>
   idempotencyKey === null ? null : JSON.stringify([profile, idempotencyKey]);
 
 export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
@@ -177,7 +177,7 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
      * The run that an earlier ask with this key got; null: none. Throws IDEMPOTENCY_REUSED if it asked for something
      * else.
      */
-    runOfKey: (ask: SyncRequest, profile: string | null): string | null => {
+    runOfKey: (ask: TriggerRequest, profile: string | null): string | null => {
       const key = keyOf(ask, profile);
       const earlier = key === null ? undefined : asked.get(key);
       if (earlier === undefined) return null;
@@ -185,12 +185,12 @@ export const createKnownSyncs = ({ now }: Pick<Clock, "now">) => {
         throw new DuckmirrorError("IDEMPOTENCY_REUSED", { run: earlier.runId });
       return earlier.runId;
     },
-    keepKey: (ask: SyncRequest, profile: string | null, runId: string): void => {
+    keepKey: (ask: TriggerRequest, profile: string | null, runId: string): void => {
       const key = keyOf(ask, profile);
       if (key !== null) asked.set(key, { runId, digest: requestDigest(ask), until: now() + KEY_LASTS_S * 1000 });
     },
     /** A sync under way that does what is asked for. */
-    joinedBy: (ask: SyncRequest, sync: SyncPayload): Entry | undefined =>
+    joinedBy: (ask: TriggerRequest, sync: SyncPayload): Entry | undefined =>
       all().find(
         (entry) =>
           !hasEnded(entry) &&
@@ -263,7 +263,7 @@ const describeEntry = (entry: Entry, { clock, book }: Pick<TriggerDeps, "clock" 
 
 export const createLocalTriggers = (deps: TriggerDeps): Triggers => {
   const { profiles, clock, random, known, order, stopping } = deps;
-  const start = async (ask: SyncRequest) => {
+  const start = async (ask: TriggerRequest) => {
     const config = profileOf(profiles, ask.profile);
     const sync = payloadOf(ask, config, clock.now(), random);
     known.dropOld();

@@ -8,7 +8,7 @@ import { z } from "zod";
 import type { Clock } from "../../../core/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { DuckmirrorError } from "../../../core/errors.ts";
-import type { Started, SyncRequest } from "../../../core/report/triggers.ts";
+import type { Started, TriggerRequest } from "../../../core/report/triggers.ts";
 import { runIdSchema } from "../../../core/text/run-id.ts";
 import { createAddJob, createSend, type RedisCommand, type Send, settingDue } from "../../redis/marks.ts";
 import { redisNow } from "../../redis/queue-connections.ts";
@@ -88,7 +88,7 @@ const remembered = z.string().transform((text) => {
 });
 
 /** The sync that an earlier request with this idempotency key started; null: none. Throws IDEMPOTENCY_REUSED. */
-const askedBefore = (found: unknown, ask: SyncRequest): string | null => {
+const askedBefore = (found: unknown, ask: TriggerRequest): string | null => {
   if (found === null || found === undefined) return null;
   const { runId, digest } = remembered.parse(found);
   if (runId === null) return null;
@@ -108,13 +108,13 @@ interface StartDeps {
 
 /** A request and its sync, should it join none. */
 interface Wanted {
-  readonly ask: SyncRequest;
+  readonly ask: TriggerRequest;
   readonly config: Config;
   readonly sync: SyncPayload;
 }
 
 /** Makes the function that starts syncs. It throws as `Triggers.start`, and the errors of Redis. */
-export const createStart = (deps: StartDeps): ((ask: SyncRequest) => Promise<Started>) => {
+export const createStart = (deps: StartDeps): ((ask: TriggerRequest) => Promise<Started>) => {
   const { queues, profiles, clock, random, isKnown } = deps;
   const { redis } = deps.connection;
   const send = createSend(redis);

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { untilEnded, type Waiting } from "../../../../src/cli/worker/await-sync.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import type { RequestedSync, TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import { simulatedClock } from "../../../support/sync-rig.ts";
 import { anAsk } from "../../queue/requests/a-sync-request.ts";
 
@@ -21,10 +21,10 @@ const away = new DuckmirrorError("REDIS_UNAVAILABLE", { detail: "refused" });
 /** Waits for run-1 at a worker; `find`: its state by the run and the time since the start, an error: it is away. */
 const rig = (
   find: (run: string, afterMs: number) => RequestedSync | null | DuckmirrorError,
-  more: Partial<Waiting> & { readonly ask?: SyncRequest } = {},
+  more: Partial<Waiting> & { readonly ask?: TriggerRequest } = {},
 ) => {
   const clock = simulatedClock(0);
-  const asked: SyncRequest[] = [];
+  const asked: TriggerRequest[] = [];
   const waiting: Waiting = {
     triggers: {
       find: async (run) => {

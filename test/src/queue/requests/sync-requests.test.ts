@@ -1,6 +1,6 @@
 // Requests for a sync: what is stored of one, what is refused, and its digest.
 import { expect, test } from "vitest";
-import type { SyncRequest } from "../../../../src/core/report/triggers.ts";
+import type { TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import { readability } from "../../../../src/queue/requests/job-payloads.ts";
 import { covers, requestDigest, tracedTriggers } from "../../../../src/queue/requests/sync-requests.ts";
 import { recordingTracer } from "../../../support/recorded-spans.ts";
@@ -11,7 +11,7 @@ import { anAsk, syncOf } from "./a-sync-request.ts";
 const started = { runId: "run-1", joined: true };
 /** Triggers that note the trace of each request. */
 const noting = (asked: unknown[]) => ({
-  start: async ({ traceparent }: SyncRequest) => {
+  start: async ({ traceparent }: TriggerRequest) => {
     asked.push(traceparent);
     return started;
   },
@@ -41,19 +41,19 @@ test("without tracing here, the caller's trace goes on to the sync", async () =>
 
 test("a refused request is a failed span, and its error is the caller's", async () => {
   const { tracer, spans } = recordingTracer();
-  const refused = tracedTriggers({ start: (_: SyncRequest) => Promise.reject(new TypeError("no")) }, tracer);
+  const refused = tracedTriggers({ start: (_: TriggerRequest) => Promise.reject(new TypeError("no")) }, tracer);
   await expect(refused.start(anAsk({}))).rejects.toThrow("no");
   expect(spans).toMatchObject([{ failures: ["TypeError"], ended: true }]);
 });
 
 test("what else the triggers can do stays as it is", () => {
   const cancel = async () => true;
-  expect(tracedTriggers({ start: async (_: SyncRequest) => started, cancel }).cancel).toBe(cancel);
+  expect(tracedTriggers({ start: async (_: TriggerRequest) => started, cancel }).cancel).toBe(cancel);
 });
 
 // Which requests a queued sync covers.
 
-test.each<[string, Partial<SyncRequest>, Partial<SyncRequest>, boolean]>([
+test.each<[string, Partial<TriggerRequest>, Partial<TriggerRequest>, boolean]>([
   ["all that is due covers a stream of it", {}, { streams: ["signals"] }, true],
   ["what is due does not cover a list anew", {}, { reset: ["signals"] }, false],
   ["nor does a complete walk", { full: true }, { reset: ["signals"] }, false],
@@ -70,7 +70,7 @@ test.each<[string, Partial<SyncRequest>, Partial<SyncRequest>, boolean]>([
   expect(covers(syncOf(sync), syncOf(other))).toBe(expected);
 });
 
-test.each<[Partial<SyncRequest>, string]>([
+test.each<[Partial<TriggerRequest>, string]>([
   [{ reset: ["signal"] }, "--reset signal: signal is not a stream. Did you mean signals?"],
   [{ reset: ["signals"], streams: ["accounts"] }, "--reset already names its streams: leave out the other ones"],
   [
@@ -93,7 +93,7 @@ test("a sync of all that is due names no part", () => {
 });
 
 test("the digest of a request knows lists and days, whatever their order", () => {
-  const digest = (more: Partial<SyncRequest>) => requestDigest(anAsk(more));
+  const digest = (more: Partial<TriggerRequest>) => requestDigest(anAsk(more));
   const reset = digest({ reset: ["signals", "accounts"] });
   expect(new Set([digest({}), reset, digest({ reset: ["signals"] }), digest({ since: "2026-11-01" })]).size).toBe(4);
   expect(digest({ reset: ["accounts", "signals", "signals"] })).toBe(reset);

@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "nod
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { Started, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import type { Started, TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import { TICKS } from "../../../../src/queue/redis/queues.ts";
 import { createDueCheck, startScheduled } from "../../../../src/queue/schedules/local.ts";
 import { aFolder } from "../../../support/cli.ts";
@@ -15,7 +15,7 @@ import { anAsk } from "../requests/a-sync-request.ts";
 
 const NOW = Date.UTC(2026, 10, 21, 5);
 
-const rig = (start: (ask: SyncRequest) => Promise<Started>, env: Record<string, string> = {}) => {
+const rig = (start: (ask: TriggerRequest) => Promise<Started>, env: Record<string, string> = {}) => {
   const dataDir = aFolder();
   const config = configOf(null, { DUCKMIRROR_DATA_DIR: dataDir, ...env });
   const warnings: string[] = [];
@@ -37,7 +37,7 @@ const rig = (start: (ask: SyncRequest) => Promise<Started>, env: Record<string, 
 };
 
 test("the sync is asked for as a schedule's, and the trail says who asked, for what, and which sync it became", async () => {
-  const asked: SyncRequest[] = [];
+  const asked: TriggerRequest[] = [];
   const { start, lines } = rig(async (ask) => {
     asked.push(ask);
     return { runId: "run-1", joined: false };

@@ -3,7 +3,7 @@
 import type { Clock } from "../../../../src/core/clock.ts";
 import type { Config } from "../../../../src/core/config/config.ts";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { RequestedState, RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import type { RequestedState, RequestedSync, TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import type { SyncMarks, SyncTimes } from "../../../../src/queue/redis/marks.ts";
 import { keptSync, type SyncPayload, syncOutcome } from "../../../../src/queue/requests/job-payloads.ts";
 import {
@@ -155,7 +155,7 @@ export class SimQueue {
       const { report, problem, cancelled } = kept ?? syncOutcome.parse(job.result);
       return { ...base, state: cancelled ? "cancelled" : endedState(report.status), report, error: problem };
     };
-    const start = (ask: SyncRequest) => {
+    const start = (ask: TriggerRequest) => {
       const sync = payloadOf(ask, config, this.clock.now(), this.random);
       const earlier = this.keys.get(ask.idempotencyKey ?? "");
       if (earlier !== undefined && find(earlier) !== null) return { runId: earlier, joined: true };

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { createManualClock } from "../../../../bench/rates/manual-clock.ts";
 import { untilEnded } from "../../../../src/cli/worker/await-sync.ts";
 import { isCode } from "../../../../src/core/errors.ts";
-import type { RequestedState, RequestedSync, SyncRequest } from "../../../../src/core/report/triggers.ts";
+import type { RequestedState, RequestedSync, TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import { payloadOf } from "../../../../src/queue/requests/sync-requests.ts";
 import { seededRandom } from "../../../support/chance.ts";
 import { configOf } from "../../../support/given-config.ts";
@@ -28,7 +28,7 @@ const ASKS = [[], ["accounts"], ["accounts", "account_insights"], ["signals", "c
 interface Client {
   readonly askedAt: number;
   endedAt: number;
-  readonly ask: SyncRequest;
+  readonly ask: TriggerRequest;
   /** Ids it followed. */
   readonly runs: Set<string>;
   /** `waited`: its time was over, and the sync goes on. */
@@ -70,7 +70,7 @@ const aHistory = async (seed: number) => {
     const timeoutMs = random() < 0.3 ? Math.round(1_000 + random() * 60_000) : null;
     if (timeoutMs !== null) COUNTED.timeouts += 1;
     const streams = pick(ASKS) ?? [];
-    const asked: SyncRequest = { streams, full: false, profile: null, idempotencyKey: `key ${random()}`, timeoutMs };
+    const asked: TriggerRequest = { streams, full: false, profile: null, idempotencyKey: `key ${random()}`, timeoutMs };
     const client: Client = { askedAt: clock.now(), endedAt: 0, ask: asked, runs: new Set(), end: null };
     const triggers = queue.triggers(config);
     const following = {

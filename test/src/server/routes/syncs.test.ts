@@ -1,12 +1,12 @@
 // The routes that start, follow and cancel syncs, with a stand-in for the worker.
 import { expect, test } from "vitest";
 import { DuckmirrorError } from "../../../../src/core/errors.ts";
-import type { SyncRequest, SyncTriggers } from "../../../../src/core/report/triggers.ts";
+import type { SyncTriggers, TriggerRequest } from "../../../../src/core/report/triggers.ts";
 import { aServer, serving } from "../../../support/served.ts";
 import { HERE } from "../served-mirror.ts";
 
 const worker = () => {
-  const asks: SyncRequest[] = [];
+  const asks: TriggerRequest[] = [];
   const triggers: SyncTriggers = {
     start: async (ask) => {
       asks.push(ask);
@@ -31,7 +31,7 @@ const served = async () => {
   return { asks, ask };
 };
 
-const DUE: SyncRequest = { streams: [], full: false, profile: null, timeoutMs: null, idempotencyKey: null };
+const DUE: TriggerRequest = { streams: [], full: false, profile: null, timeoutMs: null, idempotencyKey: null };
 
 test("a sync is accepted with a run id and where to follow it", async () => {
   const { asks, ask } = await served();

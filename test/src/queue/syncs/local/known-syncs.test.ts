@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { SyncOutcome } from "../../../../../jobs/publish.ts";
-import type { SyncRequest } from "../../../../../src/core/report/triggers.ts";
+import type { TriggerRequest } from "../../../../../src/core/report/triggers.ts";
 import { createKnownSyncs, type Entry } from "../../../../../src/queue/syncs/local/local-triggers.ts";
 import { aReport } from "../../../../support/reports.ts";
 import { anAsk, config, syncOf } from "../../requests/a-sync-request.ts";
@@ -8,7 +8,7 @@ import { anAsk, config, syncOf } from "../../requests/a-sync-request.ts";
 const DAY_MS = 86_400_000;
 const OUTCOME: SyncOutcome = { report: aReport({}), problem: null };
 
-const anEntry = (more: Partial<Entry> = {}, ask: Partial<SyncRequest> = {}): Entry => ({
+const anEntry = (more: Partial<Entry> = {}, ask: Partial<TriggerRequest> = {}): Entry => ({
   sync: syncOf(ask),
   config,
   cancel: new AbortController(),
